@@ -1,3 +1,46 @@
-// Package steady keeps calls to LLM APIs steady: a stack of composable
-// [net/http.RoundTripper] layers for the Transport field of an [net/http.Client].
+// Package steady keeps calls to LLM APIs steady. It is a stack of
+// [net/http.RoundTripper] layers for the Transport of an [net/http.Client], and so
+// fits under any SDK that takes an http.Client:
+//
+//	rt, err := steady.New(steady.WithRateLimit(45, 45))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	client := openai.NewClient(
+//		option.WithHTTPClient(&http.Client{Transport: rt}),
+//		option.WithMaxRetries(0), // Steady retries
+//	)
+//
+// # Layers
+//
+// A layer sees a request before the layers inside it, and what became of it after
+// them. [New] stacks them so, outermost first; [Chain] stacks them as you say:
+//
+//	RateLimit   the one queue: the rate and the number in flight that you set
+//	Breaker     says when the provider is down
+//	Retry       full jitter, Retry-After, one limit per call, a budget for all
+//	Attempt     the wait for the headers, and what became of an attempt
+//	base        an http.Transport with timeouts and pool sizes fit for LLM calls
+//
+// RateLimit and Breaker stand outside Retry, and yet each attempt is paid for and
+// judged: they register a gate with the call, which Retry tells how an attempt
+// ended, and asks before it sends another. No slot is held while a call backs
+// off. In New an open breaker holds the queue instead of refusing its calls: one
+// of them goes as a probe, and when it succeeds the others follow at a pace that
+// rises from a quarter of the former one.
+//
+// # Words
+//
+// A call is one RoundTrip on the stack. An attempt is one request handed to the
+// base. A re-send is an attempt after the first of a call. A key is what limits,
+// breakers and budgets are kept per: the host, unless [WithKey] says otherwise.
+//
+// # Responses and errors
+//
+// As [net/http.RoundTripper] demands, a status is never an error: when retries
+// run out on a 429 the caller gets that 429, with its body whole. An error means
+// that there is no response: see [ErrBreakerOpen], [ErrRateLimited] and
+// [RetryError]. An attempt is over when its body is: its slot is held, its
+// context lives and its verdict is open until then. So read bodies to their end
+// or close them.
 package steady

@@ -1,0 +1,173 @@
+package steady
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// TimeoutOption is an option of [WithTimeouts].
+type TimeoutOption interface{ applyTimeout(*config) }
+
+// AttemptOption is an option of [Attempt] and of [WithTimeouts].
+type AttemptOption interface {
+	TimeoutOption
+	applyAttempt(*attemptConfig)
+}
+
+type timeoutOption func(*config)
+
+func (f timeoutOption) applyTimeout(c *config) { f(c) }
+
+type attemptOption func(*attemptConfig)
+
+func (f attemptOption) applyAttempt(c *attemptConfig) { f(c) }
+func (f attemptOption) applyTimeout(c *config)        { f(&c.attempt) }
+
+type attemptConfig struct {
+	header   time.Duration // 0 means no limit
+	observer Observer      // nil means none
+	keyer    *keyer
+}
+
+func defaultAttemptConfig() attemptConfig {
+	return attemptConfig{header: 10 * time.Minute, keyer: &keyer{KeyByHost}}
+}
+
+func (c *attemptConfig) validate() error {
+	if c.header < 0 {
+		return fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header)
+	}
+	return nil
+}
+
+// HeaderTimeout bounds the time from the start of an attempt to the headers of
+// its answer. A body may take as long as it likes. The default is 10 minutes,
+// which is what the SDKs allow a plain answer, whose headers come when all of it
+// has been generated; 0 means no limit.
+//
+// An attempt that runs into it has been sent, so that its outcome is unknown: see
+// [UnknownResends]. The error's Timeout method reports true.
+func HeaderTimeout(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.header = d })
+}
+
+// DialTimeout bounds the making of a connection by the default base transport.
+// The default is 10 seconds.
+func DialTimeout(d time.Duration) TimeoutOption {
+	return timeoutOption(func(c *config) { c.dial.dial, c.dial.set = d, true })
+}
+
+// TLSTimeout bounds the TLS handshake of the default base transport. The default
+// is 10 seconds.
+func TLSTimeout(d time.Duration) TimeoutOption {
+	return timeoutOption(func(c *config) { c.dial.tls, c.dial.set = d, true })
+}
+
+// Attempt returns the layer that looks after one attempt: it bounds the wait for
+// the headers, keeps the attempt's context alive until the body ends, and reports
+// [AttemptEnded]. It belongs inside [Retry], next to the base.
+//
+// Attempt panics if an option is invalid.
+func Attempt(opts ...AttemptOption) Middleware {
+	c := defaultAttemptConfig()
+	for _, opt := range opts {
+		opt.applyAttempt(&c)
+	}
+	must(c.validate())
+	return c.layer
+}
+
+func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
+	return &attemptTransport{cfg: c, next: next}
+}
+
+type attemptTransport struct {
+	cfg  attemptConfig
+	next http.RoundTripper
+}
+
+// errHeaderTimeout is the cause for which the attempt's context ends when no
+// headers come. Like net/http's own it is a timeout and matches
+// context.DeadlineExceeded.
+type errHeaderTimeout struct{ after time.Duration }
+
+func (e errHeaderTimeout) Error() string {
+	return fmt.Sprintf("steady: no response headers within %v", e.after)
+}
+func (errHeaderTimeout) Timeout() bool        { return true }
+func (errHeaderTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// headerClock is the timer of an attempt that has a header timeout.
+type headerClock struct{ *time.Timer }
+
+// Stop reports whether the headers came in time.
+func (c headerClock) Stop() bool { return c.Timer == nil || c.Timer.Stop() }
+
+func (t *attemptTransport) clock(cancel context.CancelCauseFunc) headerClock {
+	if t.cfg.header == 0 {
+		return headerClock{}
+	}
+	return headerClock{time.AfterFunc(t.cfg.header, func() { cancel(errHeaderTimeout{t.cfg.header}) })}
+}
+
+func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c, inner, made := enter(req)
+	ctx, cancel := context.WithCancelCause(inner.Context())
+	a := &attempt{t: t, cancel: cancel, caller: req.Context(), began: time.Now(), number: c.attempt, key: t.cfg.keyer.key(c, req)}
+	timer := t.clock(cancel)
+	returned := false
+	defer func() { // after a panic of next
+		if !returned {
+			timer.Stop()
+			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
+		}
+	}()
+	resp, err := t.next.RoundTrip(inner.WithContext(ctx))
+	returned = true
+	inTime := timer.Stop()
+	if made {
+		c.leave(req, resp)
+	}
+	if resp != nil && resp.Request != nil && resp.Request.Context() == ctx {
+		resp.Request = inner
+	}
+	if !inTime && req.Context().Err() == nil {
+		if resp != nil { // the headers came in the very moment in which their time was over
+			resp.Body.Close()
+		}
+		resp, err = nil, errHeaderTimeout{t.cfg.header}
+	}
+	if err != nil {
+		a.over(judge(a.caller, nil, err))
+		return nil, err
+	}
+	a.headers = time.Since(a.began)
+	watch(a.caller, resp, a)
+	return resp, nil
+}
+
+// attempt is one attempt from its start to the end of its body.
+type attempt struct {
+	t       *attemptTransport
+	caller  context.Context
+	cancel  context.CancelCauseFunc
+	began   time.Time
+	headers time.Duration // 0 until they came
+	number  int
+	key     string
+}
+
+func (a *attempt) bodyEnded(v verdict) { a.over(v) }
+
+func (a *attempt) over(v verdict) {
+	a.cancel(nil)
+	if a.t.cfg.observer == nil {
+		return
+	}
+	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
+		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Err: v.err,
+		Headers: a.headers, Took: time.Since(a.began),
+	})
+}

@@ -1,0 +1,49 @@
+package steady
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// baseConfig is what New can say of the transport that it makes.
+type baseConfig struct {
+	dial, tls time.Duration
+	set       bool // one of them was given by option
+}
+
+func defaultBaseConfig() baseConfig {
+	return baseConfig{dial: 10 * time.Second, tls: 10 * time.Second}
+}
+
+// newBase returns a transport fit for LLM calls, which are few per second, last
+// long, and go to one or two hosts. Unlike [http.DefaultTransport] it keeps as
+// many idle connections to one host as in all, so that a batch reuses those that
+// it made, and asks a silent HTTP/2 connection for a sign of life, so that a
+// dead one is noticed within half a minute and not after the kernel's quarter
+// of an hour.
+func newBase(c baseConfig) *http.Transport {
+	dialer := &net.Dialer{Timeout: c.dial, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSHandshakeTimeout:   c.tls,
+		ExpectContinueTimeout: time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          512,
+		MaxIdleConnsPerHost:   512,
+		IdleConnTimeout:       90 * time.Second,
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: 15 * time.Second,
+			PingTimeout:     15 * time.Second,
+		},
+	}
+}
+
+// baseOrDefault is rt, or a new default base for a nil one.
+func baseOrDefault(rt http.RoundTripper) http.RoundTripper {
+	if rt == nil {
+		return newBase(defaultBaseConfig())
+	}
+	return rt
+}

@@ -1,0 +1,184 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// A watcher is told, once, how the body of its attempt's response ended.
+type watcher interface {
+	// bodyEnded is called on whatever goroutine the end was seen, with no lock
+	// of the body held. The error of v is nil unless the body could not be read.
+	bodyEnded(v verdict)
+}
+
+// errLeftEarly is the end of a body that its reader closed before it was over.
+var errLeftEarly = errors.New("steady: response body closed before its end")
+
+// watch has w told when the attempt that resp answers is over: at the first of
+// EOF, read error, Close, and the end of ctx, which is the caller's. A response
+// that has no body is over at once. The layers of a stack share one watched
+// body; the innermost is told first.
+func watch(ctx context.Context, resp *http.Response, w watcher) {
+	if b, ok := resp.Body.(interface{ watched() *watchedBody }); ok && b.watched() != nil {
+		b.watched().add(w)
+		return
+	}
+	if bodyless(resp) {
+		w.bodyEnded(verdict{outcome: judgeStatus(resp.StatusCode), status: resp.StatusCode})
+		return
+	}
+	b := &watchedBody{rc: resp.Body, status: resp.StatusCode, ctx: ctx, plain: !streams(resp)}
+	b.watchers = append(b.space[:0], w)
+	resp.Body = b.dress()
+	if ctx.Done() != nil {
+		stop := context.AfterFunc(ctx, func() { b.end(ctx.Err()) })
+		b.mu.Lock()
+		b.stop = stop
+		b.mu.Unlock()
+	}
+}
+
+// bodyless reports whether resp was over at its headers.
+func bodyless(resp *http.Response) bool {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		return true
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return false
+	}
+	return resp.ContentLength == 0 || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
+		resp.Request != nil && resp.Request.Method == http.MethodHead
+}
+
+// streams reports whether resp is sent piece by piece as it is made.
+func streams(resp *http.Response) bool {
+	ct := resp.Header.Get("Content-Type")
+	for _, s := range [...]string{"text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
+		if strings.HasPrefix(ct, s) {
+			return true
+		}
+	}
+	return resp.StatusCode == http.StatusSwitchingProtocols
+}
+
+// watchedBody passes a response body on as it comes and tells its watchers when
+// it is over.
+type watchedBody struct {
+	rc     io.ReadCloser
+	ctx    context.Context // the caller's, to tell whose end it was
+	status int
+	plain  bool // no stream: whoever has read of it and closes it has what he wanted
+
+	mu       sync.Mutex // guards the rest
+	read     bool       // some of it has been read
+	over     bool
+	verdict  verdict // once over
+	watchers []watcher
+	space    [3]watcher // watchers' first array
+	stop     func() bool
+}
+
+func (b *watchedBody) watched() *watchedBody { return b }
+
+// dress returns b as an io.ReadCloser that can also do what the body under it
+// can: write itself out, or take the bytes of an upgraded connection.
+func (b *watchedBody) dress() io.ReadCloser {
+	if _, ok := b.rc.(io.Writer); ok {
+		return watchedUpgrade{b}
+	}
+	if _, ok := b.rc.(io.WriterTo); ok {
+		return watchedWriterTo{b}
+	}
+	return b
+}
+
+func (b *watchedBody) add(w watcher) {
+	b.mu.Lock()
+	if !b.over {
+		b.watchers = append(b.watchers, w)
+		b.mu.Unlock()
+		return
+	}
+	b.mu.Unlock()
+	w.bodyEnded(b.verdict)
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.rc.Read(p)
+	if n > 0 && !b.read { // only the reader writes it, and end reads it under mu
+		b.mu.Lock()
+		b.read = true
+		b.mu.Unlock()
+	}
+	if err != nil {
+		b.end(err)
+	}
+	return n, err
+}
+
+// Close tells the watchers first, since closing the body under it may block.
+func (b *watchedBody) Close() error {
+	b.end(errLeftEarly)
+	return b.rc.Close()
+}
+
+// end is the one place where the attempt is over. err is what ended the body.
+func (b *watchedBody) end(err error) {
+	b.mu.Lock()
+	if b.over {
+		b.mu.Unlock()
+		return
+	}
+	b.over = true
+	b.verdict = b.judge(err)
+	watchers, stop, v := b.watchers, b.stop, b.verdict
+	b.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	for _, w := range watchers {
+		w.bodyEnded(v)
+	}
+}
+
+// judge says what became of the attempt whose body ended by err. Headers that
+// speak against the provider are not mended by a body that could be read.
+func (b *watchedBody) judge(err error) verdict {
+	v := verdict{outcome: judgeStatus(b.status), status: b.status}
+	switch {
+	case v.outcome != outcomeOK:
+	case err == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
+	case errors.Is(err, errLeftEarly) && b.plain && b.read:
+	case errors.Is(err, errLeftEarly), errors.Is(b.ctx.Err(), context.Canceled):
+		v.outcome = outcomeCancelled
+	case b.ctx.Err() != nil:
+		v.outcome, v.err = outcomeUnknown, err
+	default:
+		v.outcome, v.err = outcomeTruncated, err
+	}
+	return v
+}
+
+type watchedWriterTo struct{ *watchedBody }
+
+// WriteTo hands on what the body under it does fastest.
+func (b watchedWriterTo) WriteTo(w io.Writer) (int64, error) {
+	n, err := b.rc.(io.WriterTo).WriteTo(w)
+	b.mu.Lock()
+	b.read = b.read || n > 0
+	b.mu.Unlock()
+	if err == nil {
+		b.end(io.EOF)
+	}
+	return n, err // an error may be w's: the body is over when it is closed
+}
+
+type watchedUpgrade struct{ *watchedBody }
+
+// Write writes to the connection that has been upgraded.
+func (b watchedUpgrade) Write(p []byte) (int, error) { return b.rc.(io.Writer).Write(p) }

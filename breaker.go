@@ -1,0 +1,251 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// BreakerOption is an option of [Breaker] and [WithBreaker].
+type BreakerOption interface{ applyBreaker(*breakerConfig) }
+
+type breakerOption func(*breakerConfig)
+
+func (f breakerOption) applyBreaker(c *breakerConfig) { f(c) }
+
+type breakerConfig struct {
+	inARow   int
+	ratio    float64
+	window   time.Duration
+	minimum  int
+	openFor  time.Duration
+	probeFor time.Duration
+	keyer    *keyer
+	observer Observer // nil means none
+}
+
+func defaultBreakerConfig() breakerConfig {
+	return breakerConfig{
+		inARow: 5, ratio: 0.5, window: 30 * time.Second, minimum: 20,
+		openFor: 2 * time.Second, probeFor: 10 * time.Second, keyer: &keyer{KeyByHost},
+	}
+}
+
+func (c *breakerConfig) apply(opts []BreakerOption) {
+	for _, opt := range opts {
+		opt.applyBreaker(c)
+	}
+}
+
+func (c *breakerConfig) validate() error {
+	var errs []error
+	if c.inARow < 1 {
+		errs = append(errs, fmt.Errorf("steady: TripAfter(%d): must be at least 1", c.inARow))
+	}
+	if !(c.ratio > 0 && c.ratio <= 1) || c.window < time.Second || c.minimum < 1 {
+		errs = append(errs, fmt.Errorf("steady: TripRatio(%v, %v, %d): the ratio must be above 0 and at most 1, the window at least 1s, the minimum at least 1", c.ratio, c.window, c.minimum))
+	}
+	if c.openFor < time.Millisecond {
+		errs = append(errs, fmt.Errorf("steady: OpenFor(%v): must be at least 1ms", c.openFor))
+	}
+	return errors.Join(errs...)
+}
+
+// TripAfter sets how many failures in a row open the breaker. The default is 5.
+func TripAfter(n int) BreakerOption {
+	return breakerOption(func(c *breakerConfig) { c.inARow = n })
+}
+
+// TripRatio sets the share of failures that opens the breaker, among all the
+// attempts that ended well or badly within window, once there are minimum of
+// them. The default is half of at least 20 in 30 seconds.
+func TripRatio(ratio float64, window time.Duration, minimum int) BreakerOption {
+	return breakerOption(func(c *breakerConfig) { c.ratio, c.window, c.minimum = ratio, window, minimum })
+}
+
+// OpenFor sets how long the breaker stays open before each probe. The default is
+// 2 seconds: one probe in 2 seconds loads nobody, and shows within 2 seconds that
+// the provider is back.
+func OpenFor(d time.Duration) BreakerOption {
+	return breakerOption(func(c *breakerConfig) { c.openFor = d })
+}
+
+// Breaker returns the layer that says when the provider is down. Each key, by
+// default each host, has a breaker of its own.
+//
+// Failures are 408, 5xx but also 498 and 529, connection errors, timeouts, and a
+// body that breaks off; an attempt is judged when its body has ended. Neutral
+// are all other 4xx, 429, what the caller gave up, and what a layer of this
+// package refused: they neither count nor wipe out what was counted. The
+// caller's own deadline passing while an attempt is out is a failure, since it
+// may be the only sign of a provider that hangs.
+//
+// An open breaker refuses at once, with a [*BreakerError]. In [New] the calls
+// wait for it in the queue of [RateLimit] instead, as long as their [Patience]
+// lasts. After [OpenFor] one attempt at a time goes as a probe; it is judged by
+// its headers, and when it has none for 10 seconds another one may go.
+//
+// Breaker panics if an option is invalid.
+func Breaker(opts ...BreakerOption) Middleware {
+	c := defaultBreakerConfig()
+	c.apply(opts)
+	must(c.validate())
+	return c.layer
+}
+
+func (c breakerConfig) layer(next http.RoundTripper) http.RoundTripper {
+	return c.breakers().layer(next)
+}
+
+func (c breakerConfig) breakers() *breakers {
+	s := &breakers{cfg: c, wake: func(string) {}}
+	s.keys.make = func(key string) *breaker { return newBreaker(key, s) }
+	s.keys.retire = (*breaker).retire
+	return s
+}
+
+// breakers are the breakers of all keys.
+type breakers struct {
+	cfg  breakerConfig
+	keys keyed[breaker]
+	wake func(key string) // told, with no lock held, when key's breaker has changed
+}
+
+func (s *breakers) layer(next http.RoundTripper) http.RoundTripper {
+	return &breakerTransport{breakers: s, next: next}
+}
+
+// hold, enter and refusal make it a holder.
+func (s *breakers) hold(key string, now time.Time) hold { return s.keys.get(key, now).hold(now) }
+
+func (s *breakers) enter(key string, c *call) bool {
+	b := s.keys.get(key, time.Now())
+	if b.closed() {
+		return true // and the layer will ask again: nothing is counted before the end
+	}
+	ticket, ok := b.allow()
+	if ok {
+		c.leavePermit(ticket)
+	}
+	return ok
+}
+
+func (s *breakers) refusal(key string) error { return s.keys.get(key, time.Now()).refusal() }
+
+type breakerTransport struct {
+	*breakers
+	next http.RoundTripper
+}
+
+func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c, inner, made := enter(req)
+	p := &breakerPass{b: t.keys.get(t.cfg.keyer.key(c, req), c.began), c: c, ctx: req.Context()}
+	if err := p.again(req); err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	c.register(p)
+	returned := false
+	defer func() { // after a panic of next
+		if !returned {
+			p.settle(outcomeFailed)
+		}
+	}()
+	resp, err := t.next.RoundTrip(inner)
+	returned = true
+	if made {
+		c.leave(req, resp)
+	}
+	if err != nil {
+		p.settle(judge(p.ctx, nil, err).outcome)
+		return nil, err
+	}
+	switch o := judgeStatus(resp.StatusCode); {
+	case !p.underWay():
+	case p.probing() || o != outcomeOK:
+		p.settle(o)
+	default:
+		watch(p.ctx, resp, p)
+	}
+	return resp, nil
+}
+
+// breakerPass is one call's way through the breaker. It is the call's gate.
+type breakerPass struct {
+	b   *breaker
+	c   *call
+	ctx context.Context // the caller's
+
+	mu     sync.Mutex // guards ticket, which the end of a body takes from its own goroutine
+	ticket ticket
+}
+
+// again asks the breaker, unless the queue has done so for this call.
+func (p *breakerPass) again(*http.Request) error {
+	t, ok := p.c.takePermit().(ticket)
+	if ok && t.b != p.b { // the queue asked about another key
+		t.settle(outcomeCancelled)
+		ok = false
+	}
+	if !ok {
+		if t, ok = p.b.allow(); !ok {
+			return p.b.refusal()
+		}
+	}
+	p.mu.Lock()
+	p.ticket = t
+	p.mu.Unlock()
+	return nil
+}
+
+func (p *breakerPass) ended(v verdict) { p.settle(v.outcome) }
+
+func (p *breakerPass) bodyEnded(v verdict) { p.settle(v.outcome) }
+
+func (p *breakerPass) underWay() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ticket.b != nil
+}
+
+func (p *breakerPass) probing() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ticket.probe != nil
+}
+
+// settle counts the attempt under way, once.
+func (p *breakerPass) settle(o outcome) {
+	p.mu.Lock()
+	t := p.ticket
+	p.ticket = ticket{}
+	p.mu.Unlock()
+	if t.b != nil {
+		t.settle(o)
+	}
+}
+
+// gobreaker judges errors, so an outcome is said as one.
+var errFailure = errors.New("failure")
+
+func settings(b *breaker) gobreaker.Settings {
+	c := b.all.cfg
+	return gobreaker.Settings{
+		MaxRequests: 1,
+		Interval:    c.window,
+		// BucketPeriod divides the window so that old results leave one by one.
+		BucketPeriod: c.window / 10,
+		// gobreaker lets a probe go after its timeout, not at it.
+		Timeout:       c.openFor - 1,
+		ReadyToTrip:   b.trips,
+		OnStateChange: b.changed,
+		IsExcluded:    func(err error) bool { return errors.Is(err, errNeutral) },
+	}
+}
+
+var errNeutral = errors.New("neutral")

@@ -1,0 +1,233 @@
+package steady
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// breaker is the breaker of one key: gobreaker's state machine, and around it
+// what gobreaker leaves to its users.
+//
+// Nothing is counted in gobreaker while an attempt is under way: in the closed
+// state an attempt is admitted by looking at the state and counted when it has
+// ended. gobreaker's own way, a slot at the start, would lose the results of
+// attempts that take longer than the window, which are those that hang
+// (gobreaker v2.4.0, counter.go, onFailure).
+type breaker struct {
+	key string
+	all *breakers
+	cb  *gobreaker.TwoStepCircuitBreaker[struct{}]
+
+	mu      sync.Mutex // guards the rest; taken before gobreaker's lock
+	state   gobreaker.State
+	period  int       // counts state changes; a result from an earlier one is void
+	inARow  int       // failures since the last success
+	opened  time.Time // when it last opened
+	probe   *probe    // the one that holds gobreaker's half-open slot
+	changes []BreakerChanged
+}
+
+// ticket is an attempt's admission, to be settled once.
+type ticket struct {
+	b      *breaker
+	period int
+	probe  *probe // nil but for a probe
+}
+
+// probe is an attempt that is to show whether the provider is back.
+type probe struct {
+	done  func(error) // frees gobreaker's slot; nil once called
+	timer *time.Timer // frees it when the probe is lost
+}
+
+func newBreaker(key string, all *breakers) *breaker {
+	b := &breaker{key: key, all: all}
+	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](settings(b))
+	return b
+}
+
+func (b *breaker) closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state == gobreaker.StateClosed
+}
+
+// allow admits an attempt or reports false.
+func (b *breaker) allow() (ticket, bool) {
+	b.mu.Lock()
+	defer b.tellChanges()
+	defer b.mu.Unlock()
+	if b.state == gobreaker.StateClosed {
+		return ticket{b: b, period: b.period}, true
+	}
+	done, err := b.cb.Allow()
+	if err != nil {
+		return ticket{}, false
+	}
+	p := &probe{done: done}
+	b.probe = p
+	p.timer = time.AfterFunc(b.all.cfg.probeFor, func() { b.lost(p) })
+	return ticket{b: b, period: b.period, probe: p}, true
+}
+
+// lost frees the slot of a probe that has had no verdict for too long, so that
+// another one may go. Its own verdict, if it comes after all, still counts.
+func (b *breaker) lost(p *probe) {
+	b.mu.Lock()
+	b.free(p, errNeutral)
+	b.mu.Unlock()
+	b.tellChanges()
+	b.all.wake(b.key)
+}
+
+// free settles p's slot with err, once. b.mu must be held.
+func (b *breaker) free(p *probe, err error) {
+	if p.done == nil {
+		return
+	}
+	done := p.done
+	p.done = nil
+	p.timer.Stop()
+	if b.probe == p {
+		b.probe = nil
+	}
+	done(err)
+}
+
+// settle counts how the attempt ended.
+func (t ticket) settle(o outcome) {
+	b := t.b
+	b.mu.Lock()
+	before := b.period
+	switch {
+	case t.period != b.period: // a result of an earlier period is void
+		if t.probe != nil {
+			b.free(t.probe, errNeutral)
+		}
+	case t.probe != nil:
+		b.settleProbe(t.probe, o)
+	case o == outcomeOK:
+		b.inARow = 0
+		b.count(nil)
+	case o.bad():
+		b.inARow++
+		b.count(errFailure)
+	}
+	wake := t.probe != nil || b.period != before
+	b.mu.Unlock()
+	b.tellChanges()
+	if wake {
+		b.all.wake(b.key)
+	}
+}
+
+// settleProbe decides by p's outcome. When p had been given up for lost and
+// another probe is out, p speaks for it.
+func (b *breaker) settleProbe(p *probe, o outcome) {
+	slot := p
+	if p.done == nil {
+		slot = b.probe
+	}
+	switch {
+	case slot == nil && o == outcomeOK:
+		b.count(nil) // in the half-open state one success closes
+	case slot == nil:
+	case o == outcomeOK:
+		b.free(slot, nil)
+	case o.bad() && slot == p:
+		b.free(slot, errFailure)
+	case slot == p:
+		b.free(slot, errNeutral)
+	}
+}
+
+// count puts one result into gobreaker. b.mu must be held.
+func (b *breaker) count(err error) {
+	if done, refused := b.cb.Allow(); refused == nil {
+		done(err)
+	}
+}
+
+// trips is gobreaker's ReadyToTrip. It is called with both locks held.
+func (b *breaker) trips(n gobreaker.Counts) bool {
+	c := &b.all.cfg
+	judged := n.TotalSuccesses + n.TotalFailures
+	return b.inARow >= c.inARow ||
+		int(judged) >= c.minimum && float64(n.TotalFailures) >= c.ratio*float64(judged)
+}
+
+// changed is gobreaker's OnStateChange. It is called with both locks held, so
+// the observer hears of it later.
+func (b *breaker) changed(_ string, from, to gobreaker.State) {
+	b.state = to
+	b.period++
+	b.inARow = 0
+	if to == gobreaker.StateOpen {
+		b.opened = time.Now()
+	}
+	if b.all.cfg.observer != nil {
+		b.changes = append(b.changes, BreakerChanged{Key: b.key, From: from.String(), To: to.String()})
+	}
+}
+
+// tellChanges reports the state changes that have not been reported yet.
+func (b *breaker) tellChanges() {
+	if b.all.cfg.observer == nil {
+		return
+	}
+	b.mu.Lock()
+	changes := b.changes
+	b.changes = nil
+	b.mu.Unlock()
+	for _, c := range changes {
+		b.all.cfg.observer.Observe(context.Background(), c)
+	}
+}
+
+// hold says whether the queue of the key must wait.
+func (b *breaker) hold(now time.Time) hold {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch until := b.opened.Add(b.all.cfg.openFor); {
+	case b.state == gobreaker.StateClosed:
+		return hold{}
+	case b.probe != nil:
+		return hold{state: holdWait}
+	case b.state == gobreaker.StateOpen && now.Before(until):
+		return hold{state: holdWait, until: until}
+	}
+	return hold{state: holdProbe}
+}
+
+func (b *breaker) refusal() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := &BreakerError{Key: b.key}
+	if b.state == gobreaker.StateOpen {
+		e.Until = b.opened.Add(b.all.cfg.openFor)
+	}
+	return e
+}
+
+// stateName returns the state as it is now: an open breaker whose time is over
+// is half-open, though gobreaker notices only when it is asked.
+func (b *breaker) stateName() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state == gobreaker.StateOpen && time.Since(b.opened) >= b.all.cfg.openFor {
+		return gobreaker.StateHalfOpen.String()
+	}
+	return b.state.String()
+}
+
+// retire reports whether b may be forgotten: it is closed, or has been left open
+// by callers who have not come back.
+func (b *breaker) retire() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := &b.all.cfg
+	return b.probe == nil && (b.state == gobreaker.StateClosed || time.Since(b.opened) > c.openFor+c.window)
+}

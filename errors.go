@@ -1,0 +1,148 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Errors for use with [errors.Is].
+var (
+	// ErrBreakerOpen reports that a call was not sent because the breaker of its
+	// key is open. The error's type is [*BreakerError].
+	ErrBreakerOpen = errors.New("steady: circuit breaker is open")
+
+	// ErrRateLimited reports that a call was not sent because its turn could not
+	// come in time. The error's type is [*LimitError].
+	ErrRateLimited = errors.New("steady: rate limited")
+)
+
+// BreakerError is the error for a call that the breaker refused. It matches
+// [ErrBreakerOpen]. It is neither a timeout nor temporary in the sense of
+// [net.Error], so that nobody takes it for an invitation to try again at once.
+type BreakerError struct {
+	Key   string    // whose breaker is open
+	Until time.Time // when the next attempt may go; zero while a probe is out
+}
+
+func (e *BreakerError) Error() string {
+	if e.Until.IsZero() {
+		return fmt.Sprintf("%v for %s: a probe is out", ErrBreakerOpen, e.Key)
+	}
+	return fmt.Sprintf("%v for %s until %s", ErrBreakerOpen, e.Key, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns [ErrBreakerOpen].
+func (e *BreakerError) Unwrap() error { return ErrBreakerOpen }
+
+// LimitError is the error for a call whose turn could not come in time. It
+// matches [ErrRateLimited], and [context.DeadlineExceeded] when it was the
+// request's deadline that was too near.
+type LimitError struct {
+	Key      string        // whose queue it was
+	Wait     time.Duration // how long the turn was off when that can be told, else how long the call waited
+	Deadline bool          // whether the request's deadline decided, and not MaxWait or Patience
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%v for %s: no turn within %v", ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond))
+}
+
+// Unwrap returns [ErrRateLimited], and [context.DeadlineExceeded] if Deadline is set.
+func (e *LimitError) Unwrap() []error {
+	if e.Deadline {
+		return []error{ErrRateLimited, context.DeadlineExceeded}
+	}
+	return []error{ErrRateLimited}
+}
+
+// Timeout reports whether the request's deadline decided.
+func (e *LimitError) Timeout() bool { return e.Deadline }
+
+// RetryError is the error of a call of which Retry gave up. A call that failed
+// at its first attempt for a reason that no re-send can mend returns that
+// attempt's error as it is.
+type RetryError struct {
+	Attempts int   // how many were made
+	Status   int   // of the last response, if any attempt had one, else 0
+	Err      error // why the last attempt failed, and why there was no other
+}
+
+func (e *RetryError) Error() string {
+	plural, last := "s", ""
+	if e.Attempts == 1 {
+		plural = ""
+	}
+	if e.Status != 0 {
+		last = fmt.Sprintf(" (last status %d)", e.Status)
+	}
+	return fmt.Sprintf("steady: gave up after %d attempt%s%s: %v", e.Attempts, plural, last, withoutURL(e.Err))
+}
+
+// Unwrap returns Err.
+func (e *RetryError) Unwrap() error { return e.Err }
+
+// Timeout reports whether Err is a timeout. [net/url.Error.Timeout] looks for
+// this method on the error itself and does not unwrap.
+func (e *RetryError) Timeout() bool {
+	if errors.Is(e.Err, context.DeadlineExceeded) {
+		return true
+	}
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.Err)
+	return ok && t.Timeout()
+}
+
+// withoutURL returns err's text without the URL that a *url.Error puts into it,
+// which may carry a key in its query or its user information.
+func withoutURL(err error) string {
+	text := err.Error()
+	for inner := err; ; {
+		u, ok := errors.AsType[*url.Error](inner)
+		if !ok {
+			return text
+		}
+		text = strings.ReplaceAll(text, fmt.Sprintf("%q", u.URL), "(url)")
+		if u.URL != "" {
+			text = strings.ReplaceAll(text, u.URL, "(url)")
+		}
+		inner = u.Err
+	}
+}
+
+// reasons joins two errors in one line.
+type reasons struct{ why, last error }
+
+func (r *reasons) Error() string   { return r.why.Error() + ": " + r.last.Error() }
+func (r *reasons) Unwrap() []error { return []error{r.why, r.last} }
+
+// contextError returns the error for a call whose ctx is done. It matches
+// ctx.Err() and the cause that the caller may have given.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == nil || errors.Is(cause, err) {
+		return cause
+	}
+	return &reasons{err, cause}
+}
+
+// must panics on an invalid option of a layer: the caller wrote it into the
+// program, as with time.NewTicker(0). New returns the same error instead.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// closeBody closes the body of a request that no inner layer will see.
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+}

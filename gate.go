@@ -1,0 +1,184 @@
+package steady
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A gate is what a layer outside Retry registers with the call, so that every
+// attempt passes it and not only the first. A layer inside Retry sees every
+// attempt by itself; what it registers is never called.
+//
+// The methods are called one at a time, by the goroutine that is in RoundTrip.
+type gate interface {
+	// ended tells the gate that the attempt under way has ended with v and that
+	// Retry means to send another. Nothing is under way then, until again.
+	ended(v verdict)
+
+	// again returns when the next attempt may go. After an error nothing is
+	// under way, and nothing has been spent.
+	again(req *http.Request) error
+}
+
+// call is what the layers of one stack have in common about one RoundTrip. The
+// outermost layer makes it and hands it down as the request's context; Retry
+// hands down a fresh one with each attempt, so that a stack that is the base of
+// another keeps gates of its own.
+type call struct {
+	context.Context // the caller's, to which call adds itself
+	began           time.Time
+	attempt         int // the number of the attempt under way, from 1
+
+	keyer *keyer // whose key is, so that layers with the same keyer share it
+	key   string
+
+	mu     sync.Mutex // guards the rest, for layers that send one call twice at once
+	over   bool       // RoundTrip has returned; who still holds the context is on his own
+	gates  []gate     // outermost first
+	permit any        // what the queue took from the breaker on the call's behalf
+	space  [2]gate    // gates' first array
+}
+
+type callContextKey struct{}
+
+// Value makes the call findable and passes everything else on.
+func (c *call) Value(key any) any {
+	if _, ok := key.(callContextKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// enter returns the call that req belongs to. When there is none it makes one,
+// and a copy of req that carries it; made tells the layer that it is the
+// outermost one and owes a leave.
+func enter(req *http.Request) (c *call, inner *http.Request, made bool) {
+	ctx := req.Context()
+	if c, ok := ctx.Value(callContextKey{}).(*call); ok && !c.isOver() {
+		return c, req, false
+	}
+	c = &call{Context: ctx, began: time.Now(), attempt: 1}
+	return c, req.WithContext(c), true
+}
+
+// leave ends the call. The response names the caller's request again, and not
+// the copy whose context would carry the call on into other requests.
+func (c *call) leave(req *http.Request, resp *http.Response) {
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	if resp == nil || resp.Request == nil || resp.Request == req {
+		return
+	}
+	if r, ok := resp.Request.Context().Value(callContextKey{}).(*call); ok && r.root() == c.root() {
+		resp.Request = req
+	}
+}
+
+// root returns the context that the caller of the stack gave.
+func (c *call) root() context.Context {
+	ctx := c.Context
+	for {
+		outer, ok := ctx.(*call)
+		if !ok {
+			return ctx
+		}
+		ctx = outer.Context
+	}
+}
+
+// fresh returns the call that goes down with attempt number n.
+func (c *call) fresh(n int) *call {
+	return &call{Context: c.Context, began: c.began, attempt: n, keyer: c.keyer, key: c.key}
+}
+
+func (c *call) isOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
+}
+
+// register adds g, which is inside all those registered before it.
+func (c *call) register(g gate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gates == nil {
+		c.gates = c.space[:0]
+	}
+	c.gates = append(c.gates, g)
+}
+
+// take returns the registered gates, outermost first, to the Retry that is to
+// tell them. Whoever else asks gets none.
+func (c *call) take() []gate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gates := c.gates
+	c.gates = nil
+	return gates
+}
+
+// leavePermit leaves p for the layer inside that will ask for it.
+func (c *call) leavePermit(p any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.permit = p
+}
+
+// takePermit returns what leavePermit left, once.
+func (c *call) takePermit() any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.permit
+	c.permit = nil
+	return p
+}
+
+// tellEnded tells gates, innermost first, that an attempt has ended.
+func tellEnded(gates []gate, v verdict) {
+	for i := len(gates) - 1; i >= 0; i-- {
+		gates[i].ended(v)
+	}
+}
+
+// askAgain asks gates, outermost first, to let another attempt go. When one
+// refuses, those before it take back what they gave.
+func askAgain(gates []gate, req *http.Request) error {
+	for i, g := range gates {
+		if err := g.again(req); err != nil {
+			tellEnded(gates[:i], verdict{outcome: outcomeRefused, err: err})
+			return err
+		}
+	}
+	return nil
+}
+
+// A holder can keep the queue of a key waiting. The breaker is one.
+// Its methods must not call back into the queue.
+type holder interface {
+	// hold says whether attempts of key must wait as of now.
+	hold(key string, now time.Time) hold
+
+	// enter lets one attempt of key go, and leaves with c what it took for it.
+	// It reports false when another got in first.
+	enter(key string, c *call) bool
+
+	// refusal returns the error for a call of key that cannot wait.
+	refusal(key string) error
+}
+
+// hold is a holder's word on a key.
+type hold struct {
+	state holdState
+	until time.Time // for holdWait: when to ask again; zero when the holder will tell
+}
+
+type holdState uint8
+
+const (
+	holdNone  holdState = iota // go on
+	holdProbe                  // one attempt may go, to find out
+	holdWait                   // nobody may go
+)

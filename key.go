@@ -1,0 +1,127 @@
+package steady
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A KeyFunc says what shares a limit, a breaker and a retry budget: the requests
+// for which it returns the same string. It is called once or a few times per
+// call, may be called concurrently, and must neither change the request nor read
+// its Body. Keys appear in errors and events, so never make one of a secret.
+type KeyFunc func(*http.Request) string
+
+// KeyByHost is the default [KeyFunc]: the host, with its port if the URL has one.
+func KeyByHost(req *http.Request) string {
+	if req.URL == nil {
+		return strings.ToLower(req.Host)
+	}
+	return strings.ToLower(req.URL.Host)
+}
+
+// keyer is a KeyFunc with an identity, so that the layers that New gives the
+// same one can share its answer.
+type keyer struct{ of KeyFunc }
+
+func (k *keyer) key(c *call, req *http.Request) string {
+	if c.keyer != k {
+		c.keyer, c.key = k, k.of(req)
+	}
+	return c.key
+}
+
+// maxKeys bounds how many keys a layer remembers while they are idle.
+const maxKeys = 1024
+
+// keyed holds one E per key. Looking one up takes no lock. Past maxKeys the
+// longest idle are forgotten; those in use are kept, however many.
+type keyed[E any] struct {
+	make func(key string) *E
+	// retire reports whether e is idle, and if so makes it unusable: whoever got
+	// it a moment ago must look it up again.
+	retire func(e *E) bool
+
+	entries sync.Map     // string → *entry[E]
+	count   atomic.Int64 // of entries, about
+	mu      sync.Mutex   // held while adding
+}
+
+type entry[E any] struct {
+	e    *E
+	used atomic.Int64 // Unix nanoseconds
+}
+
+// get returns the E of key, which it makes if need be.
+func (k *keyed[E]) get(key string, now time.Time) *E {
+	if v, ok := k.entries.Load(key); ok {
+		en := v.(*entry[E])
+		en.used.Store(now.UnixNano())
+		return en.e
+	}
+	return k.add(key, now)
+}
+
+// peek returns the E of key, or nil if there is none.
+func (k *keyed[E]) peek(key string) *E {
+	if v, ok := k.entries.Load(key); ok {
+		return v.(*entry[E]).e
+	}
+	return nil
+}
+
+func (k *keyed[E]) add(key string, now time.Time) *E {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e := k.peek(key); e != nil {
+		return e
+	}
+	if k.count.Load() >= maxKeys {
+		k.evict(now)
+	}
+	en := &entry[E]{e: k.make(key)}
+	en.used.Store(now.UnixNano())
+	k.entries.Store(key, en)
+	k.count.Add(1)
+	return en.e
+}
+
+// evict forgets the idle entries among the older half, so that the cost of a
+// sweep is shared by the many keys that may be added before the next one.
+func (k *keyed[E]) evict(now time.Time) {
+	var sum, n int64
+	k.entries.Range(func(_, v any) bool {
+		sum += now.UnixNano() - v.(*entry[E]).used.Load()
+		n++
+		return true
+	})
+	average := sum / max(1, n)
+	k.entries.Range(func(key, v any) bool {
+		en := v.(*entry[E])
+		if now.UnixNano()-en.used.Load() >= average && k.retire(en.e) {
+			k.entries.Delete(key)
+			k.count.Add(-1)
+		}
+		return true
+	})
+}
+
+// drop forgets e if it is still the one that key has.
+func (k *keyed[E]) drop(key string, e *E) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if v, ok := k.entries.Load(key); ok && v.(*entry[E]).e == e {
+		k.entries.Delete(key)
+		k.count.Add(-1)
+	}
+}
+
+// each calls f with every key and its E, in no order.
+func (k *keyed[E]) each(f func(key string, e *E)) {
+	k.entries.Range(func(key, v any) bool {
+		f(key.(string), v.(*entry[E]).e)
+		return true
+	})
+}

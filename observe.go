@@ -1,0 +1,122 @@
+package steady
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// An Observer hears what the layers decide, as they decide it.
+//
+// Observe is called on the goroutine of the request, or of whoever reads its
+// body, and holds it up, so it must not block. It may be called concurrently. No
+// layer holds a lock meanwhile. Events carry no header, no body and no URL.
+type Observer interface {
+	Observe(context.Context, Event)
+}
+
+// Event is one of [RetryScheduled], [LimitWaited], [BreakerChanged] and
+// [AttemptEnded]. There may be more one day: a type switch should pass over
+// those that it does not know.
+type Event interface{ event() }
+
+// RetryScheduled reports that an attempt failed and that there is to be another.
+type RetryScheduled struct {
+	Key     string
+	Attempt int           // the one that failed, from 1
+	Status  int           // its status, or 0 with Err
+	Err     error         // its error, or nil
+	Outcome string        // as in AttemptEnded
+	Wait    time.Duration // before the next
+	Hinted  bool          // whether the server named the wait
+}
+
+// LimitWaited reports that a call waited for its turn, or was refused one.
+type LimitWaited struct {
+	Key  string
+	Cost int           // in tokens
+	Wait time.Duration // that it waited
+	Err  error         // why it was refused; nil when its turn came
+}
+
+// BreakerChanged reports that the breaker of a key went from one state to
+// another: "closed", "open" or "half-open".
+type BreakerChanged struct {
+	Key      string
+	From, To string
+}
+
+// AttemptEnded reports that an attempt is over, its body included.
+//
+// Outcome is "ok", "declined" (a 4xx that is about the request), "rejected"
+// (429), "overloaded" (498, 503, 529), "failed" (408, other 5xx, nothing was
+// sent), "unknown" (sent, and no answer), "truncated", "stalled", "refused" (by a
+// layer of this package) or "cancelled" (by the caller).
+type AttemptEnded struct {
+	Key     string
+	Attempt int           // from 1
+	Status  int           // 0 without a response
+	Outcome string        // see above
+	Err     error         // what ended it, or nil
+	Headers time.Duration // from its start to the response's headers, 0 without
+	Took    time.Duration // from its start to its end
+}
+
+func (RetryScheduled) event() {}
+func (LimitWaited) event()    {}
+func (BreakerChanged) event() {}
+func (AttemptEnded) event()   {}
+
+// ObserverFunc makes an [Observer] of a function.
+type ObserverFunc func(context.Context, Event)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
+
+// LogTo returns an [Observer] that logs to l: each retry at Info, a refused call
+// and a breaker that opens at Warn, other state changes at Info, waits and ends
+// of attempts at Debug. It logs no header, no body and no URL; of an error that
+// net/http made it logs what is behind the URL.
+func LogTo(l *slog.Logger) Observer {
+	return ObserverFunc(func(ctx context.Context, e Event) {
+		level, msg := slog.LevelInfo, ""
+		var attrs []slog.Attr
+		switch e := e.(type) {
+		case RetryScheduled:
+			msg = "steady: retry scheduled"
+			attrs = []slog.Attr{
+				slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
+				slog.String("outcome", e.Outcome), slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
+			}
+		case LimitWaited:
+			level, msg = slog.LevelDebug, "steady: waited for a turn"
+			if e.Err != nil {
+				level, msg = slog.LevelWarn, "steady: no turn in time"
+			}
+			attrs = []slog.Attr{slog.String("key", e.Key), slog.Int("cost", e.Cost), slog.Duration("wait", e.Wait), errorAttr(e.Err)}
+		case BreakerChanged:
+			msg = "steady: breaker changed"
+			if e.To == "open" {
+				level = slog.LevelWarn
+			}
+			attrs = []slog.Attr{slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To)}
+		case AttemptEnded:
+			level, msg = slog.LevelDebug, "steady: attempt ended"
+			attrs = []slog.Attr{
+				slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
+				slog.String("outcome", e.Outcome), slog.Duration("headers", e.Headers), slog.Duration("took", e.Took), errorAttr(e.Err),
+			}
+		default:
+			return
+		}
+		l.LogAttrs(ctx, level, msg, attrs...)
+	})
+}
+
+// errorAttr is the attribute for err, without any URL, or nothing for nil.
+func errorAttr(err error) slog.Attr {
+	if err == nil {
+		return slog.Attr{}
+	}
+	return slog.String("err", withoutURL(err))
+}

@@ -1,0 +1,253 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// LimitOption is an option of [RateLimit] and [WithRateLimit].
+type LimitOption interface{ applyLimit(*limitConfig) }
+
+type limitOption func(*limitConfig)
+
+func (f limitOption) applyLimit(c *limitConfig) { f(c) }
+
+type limitConfig struct {
+	rate        rate.Limit // rate.Inf without a limit
+	burst       int
+	initial     int // -1 for a full bucket
+	maxInFlight int // 0 without a limit
+	maxWait     time.Duration
+	maxWaitSet  bool
+	patience    time.Duration
+	keyer       *keyer
+	observer    Observer // nil means none
+	holder      holder   // nil without one
+}
+
+func defaultLimitConfig() limitConfig {
+	return limitConfig{rate: rate.Inf, initial: -1, patience: 30 * time.Second, keyer: &keyer{KeyByHost}}
+}
+
+func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
+	c.rate, c.burst = rate.Limit(perSecond), burst
+	for _, opt := range opts {
+		opt.applyLimit(c)
+	}
+}
+
+func (c *limitConfig) validate() error {
+	var errs []error
+	if c.rate != rate.Inf && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1) {
+		errs = append(errs, fmt.Errorf("steady: RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", float64(c.rate), c.burst))
+	}
+	if c.initial < -1 || c.initial > c.burst {
+		errs = append(errs, fmt.Errorf("steady: InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst))
+	}
+	if c.maxInFlight < 0 {
+		errs = append(errs, fmt.Errorf("steady: MaxInFlight(%d): must not be negative", c.maxInFlight))
+	}
+	if c.maxWait < 0 {
+		errs = append(errs, fmt.Errorf("steady: MaxWait(%v): must not be negative", c.maxWait))
+	}
+	if c.patience < 0 {
+		errs = append(errs, fmt.Errorf("steady: Patience(%v): must not be negative", c.patience))
+	}
+	return errors.Join(errs...)
+}
+
+// ownWait is how long a call may wait for the limits that the user has set.
+func (c *limitConfig) ownWait() time.Duration {
+	if c.maxWaitSet {
+		return c.maxWait
+	}
+	return c.patience
+}
+
+// InitialTokens sets how full the bucket is at first, from 0 to the burst. The
+// default is a full one.
+func InitialTokens(n int) LimitOption {
+	return limitOption(func(c *limitConfig) {
+		c.initial = n
+		if n < 0 {
+			c.initial = -2
+		}
+	})
+}
+
+// MaxInFlight sets how many attempts may be under way at a time. An attempt is
+// under way until its body has been read or closed, and not while a call backs
+// off. The default, 0, is no limit.
+func MaxInFlight(n int) LimitOption {
+	return limitOption(func(c *limitConfig) { c.maxInFlight = n })
+}
+
+// QueueOption is an option of [New], [RateLimit] and [WithRateLimit]. It is about
+// the queue, which New has even when no limit is set.
+type QueueOption interface {
+	Option
+	LimitOption
+}
+
+type queueOption func(*limitConfig)
+
+func (f queueOption) apply(c *config)           { f(&c.limit) }
+func (f queueOption) applyLimit(c *limitConfig) { f(c) }
+
+// MaxWait sets how long a call may wait for its turn under the limits that you
+// set, the rate and the number in flight. A call whose wait would be longer is
+// refused at once, with [ErrRateLimited], and costs nothing. The default is the
+// [Patience]; a batch that is submitted all at once may want hours.
+func MaxWait(d time.Duration) QueueOption {
+	return queueOption(func(c *limitConfig) { c.maxWait, c.maxWaitSet = d, true })
+}
+
+// Patience sets how long a call may wait in the queue because of the provider:
+// while its breaker is open and until a probe has succeeded. It is also the
+// default of [MaxWait]. A call whose wait is known to be longer is refused at
+// once, with [ErrBreakerOpen]. The default is 30 seconds; 0 means never to wait.
+func Patience(d time.Duration) QueueOption {
+	return queueOption(func(c *limitConfig) { c.patience = d })
+}
+
+// RateLimit returns the layer in which calls wait for their turn: a token bucket
+// of perSecond requests a second and at most burst at once, and the number in
+// flight if [MaxInFlight] sets one. Calls of a key go in the order in which they
+// came. Each attempt takes a token of its own, those of [Retry] too.
+//
+// A call whose turn cannot come before its deadline or within [MaxWait] is
+// refused at once; a call that leaves gives its place to the one behind it. Both
+// cost nothing. A request heavier than the bucket (see [ContextWithCost]) goes
+// when the bucket is full and leaves it in debt.
+//
+// RateLimit panics if an argument is invalid.
+func RateLimit(perSecond float64, burst int, opts ...LimitOption) Middleware {
+	c := defaultLimitConfig()
+	c.apply(perSecond, burst, opts)
+	must(c.validate())
+	return c.layer
+}
+
+func (c limitConfig) layer(next http.RoundTripper) http.RoundTripper {
+	return c.transport(next)
+}
+
+func (c limitConfig) transport(next http.RoundTripper) *limitTransport {
+	t := &limitTransport{cfg: c, next: next}
+	t.queues.make = func(key string) *queue { return newQueue(key, &t.cfg) }
+	t.queues.retire = (*queue).retire
+	return t
+}
+
+type costContextKey struct{}
+
+// ContextWithCost returns a context whose requests cost n tokens of the rate
+// limit instead of one. A negative n is refused when the request is made.
+func ContextWithCost(ctx context.Context, n int) context.Context {
+	return context.WithValue(ctx, costContextKey{}, n)
+}
+
+type limitTransport struct {
+	cfg    limitConfig
+	next   http.RoundTripper
+	queues keyed[queue]
+}
+
+func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c, inner, made := enter(req)
+	p := &limitPass{t: t, c: c, ctx: req.Context(), key: t.cfg.keyer.key(c, req), cost: 1}
+	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
+		if p.cost = n; n < 0 {
+			closeBody(req)
+			return nil, fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)
+		}
+	}
+	if err := p.again(req); err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	c.register(p)
+	returned := false
+	defer func() { // after a panic of next
+		if !returned {
+			p.release(false)
+		}
+	}()
+	resp, err := t.next.RoundTrip(inner)
+	returned = true
+	if made {
+		c.leave(req, resp)
+	}
+	if err != nil {
+		p.ended(judge(p.ctx, nil, err))
+		return nil, err
+	}
+	if p.underWay() {
+		watch(p.ctx, resp, p)
+	}
+	return resp, nil
+}
+
+// wake lets the head of key's queue look again.
+func (t *limitTransport) wake(key string) {
+	if q := t.queues.peek(key); q != nil {
+		q.look()
+	}
+}
+
+// limitPass is one call's way through the queue of its key: what its attempt
+// under way holds. It is the call's gate.
+type limitPass struct {
+	t      *limitTransport
+	c      *call
+	ctx    context.Context // the caller's
+	key    string
+	cost   int
+	waited time.Duration // for the last turn
+
+	mu sync.Mutex // guards q, which the end of a body changes from its own goroutine
+	q  *queue     // in which the attempt under way counts; nil between attempts
+}
+
+// again waits for a turn.
+func (p *limitPass) again(*http.Request) error {
+	p.waited = 0
+	q, err := p.t.join(p)
+	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
+		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+	}
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.q = q
+	p.mu.Unlock()
+	return nil
+}
+
+func (p *limitPass) ended(v verdict) { p.release(v.outcome == outcomeRefused) }
+
+func (p *limitPass) bodyEnded(verdict) { p.release(false) }
+
+func (p *limitPass) underWay() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.q != nil
+}
+
+// release gives the slot back, once, and the tokens too if nothing was sent.
+func (p *limitPass) release(refund bool) {
+	p.mu.Lock()
+	q := p.q
+	p.q = nil
+	p.mu.Unlock()
+	if q != nil {
+		q.leave(p.cost, refund)
+	}
+}

@@ -1,0 +1,271 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// errNotReplayable reports a request body that cannot be sent again.
+var errNotReplayable = errors.New("steady: the request body cannot be replayed")
+
+// errSuperseded is what a body reads once another attempt has its place.
+var errSuperseded = errors.New("steady: the request body is now another attempt's")
+
+// replay hands out the body of a request once per attempt. At any time at most
+// one of those handed out can be read: GetBody of some SDKs returns bodies that
+// share one cursor, and net/http may go on reading the old body after RoundTrip
+// has returned.
+type replay struct {
+	ctx      context.Context
+	body     io.ReadCloser                 // the caller's; nil if there is none
+	getBody  func() (io.ReadCloser, error) // the caller's, or nil
+	length   int64                         // the request's ContentLength
+	recorder *recorder                     // in its stead, if there is no getBody
+
+	mu      sync.Mutex // guards the rest, as net/http calls next too
+	current *sentBody
+}
+
+// newReplay returns the replay of req's body, which keeps at most limit bytes if
+// it has to keep them itself.
+func newReplay(req *http.Request, limit int) *replay {
+	r := &replay{ctx: req.Context(), getBody: req.GetBody, length: req.ContentLength}
+	if req.Body == nil || req.Body == http.NoBody {
+		return r
+	}
+	r.body = req.Body
+	if r.getBody == nil {
+		r.recorder = &recorder{src: req.Body, limit: limit}
+	}
+	return r
+}
+
+// put gives req, a copy that is about to go down, the body that first or next
+// has opened, and a GetBody with which net/http can replay by itself.
+func (r *replay) put(req *http.Request) {
+	if r.body != nil {
+		req.Body, req.GetBody = r.current, r.next
+	}
+}
+
+// first opens the body for the first attempt.
+func (r *replay) first() {
+	switch {
+	case r.body == nil:
+	case r.recorder != nil:
+		r.current = &sentBody{rc: r.recorder.open()}
+	default:
+		r.current = &sentBody{rc: r.body}
+	}
+}
+
+// next takes the body from the attempt that has it and opens it for another.
+func (r *replay) next() (io.ReadCloser, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.body == nil {
+		return http.NoBody, nil
+	}
+	if err := r.current.detach(r.ctx); err != nil {
+		return nil, err
+	}
+	var rc io.ReadCloser
+	switch {
+	case r.recorder == nil:
+		var err error
+		if rc, err = r.getBody(); err != nil {
+			return nil, err
+		}
+	case !r.recorder.whole():
+		return nil, errNotReplayable
+	default:
+		rc = r.recorder.open()
+	}
+	r.current = &sentBody{rc: rc}
+	return r.current, nil
+}
+
+// possible reports whether next may succeed.
+func (r *replay) possible() bool {
+	return r.recorder == nil || r.recorder.whole()
+}
+
+// finish says that there will be no other attempt: the caller's body is closed
+// when the last one has done with it.
+func (r *replay) finish() {
+	if r.recorder != nil {
+		r.recorder.finish()
+	}
+}
+
+// fate returns what is known of the body of the attempt that has just ended: the
+// error of the caller's own reader, and whether a part of it was read and no more.
+func (r *replay) fate() (err error, part bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current == nil {
+		return nil, false
+	}
+	return r.current.fate(r.length)
+}
+
+// sentBody is a request body on its way to one attempt.
+type sentBody struct {
+	rc io.ReadCloser
+
+	mu       sync.Mutex // guards the rest
+	reading  bool
+	detached bool
+	idle     chan struct{} // closed when the read that detach waits for is over
+	n        int64         // bytes read
+	err      error         // what rc ended in
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	if b.detached {
+		b.mu.Unlock()
+		return 0, errSuperseded
+	}
+	b.reading = true
+	b.mu.Unlock()
+
+	n, err := b.rc.Read(p)
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reading = false
+	b.n += int64(n)
+	if b.idle != nil {
+		close(b.idle)
+		b.idle = nil
+	}
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	return n, err
+}
+
+func (b *sentBody) Close() error { return b.rc.Close() }
+
+// detach ends the reading of b. It waits for a Read that is under way.
+func (b *sentBody) detach(ctx context.Context) error {
+	b.mu.Lock()
+	b.detached = true
+	if !b.reading {
+		b.mu.Unlock()
+		return nil
+	}
+	idle := make(chan struct{})
+	b.idle = idle
+	b.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return contextError(ctx)
+	}
+}
+
+func (b *sentBody) fate(length int64) (err error, part bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil && b.err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
+		return b.err, true
+	}
+	whole := b.err != nil || length > 0 && b.n >= length
+	return nil, b.n > 0 && !whole
+}
+
+// recorder keeps what has been read of a body that has no GetBody, while the
+// first attempt reads it, up to a limit. Its readers take turns: see replay.
+type recorder struct {
+	src   io.ReadCloser
+	limit int
+
+	mu      sync.Mutex // guards the rest
+	buf     []byte
+	err     error // what src ended in
+	lost    bool  // more than limit has gone by
+	readers int   // readers that have not been closed
+	final   bool  // no more readers will be opened
+	closed  bool  // src is closed
+}
+
+type recorderReader struct {
+	r      *recorder
+	off    int
+	closed bool
+}
+
+func (r *recorder) open() io.ReadCloser {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readers++
+	return &recorderReader{r: r}
+}
+
+func (r *recorder) whole() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.lost && !r.closed
+}
+
+func (r *recorder) finish() {
+	r.mu.Lock()
+	r.final = true
+	shut := r.readers == 0 && !r.closed
+	r.closed = r.closed || shut
+	r.mu.Unlock()
+	if shut {
+		r.src.Close()
+	}
+}
+
+func (rd *recorderReader) Read(p []byte) (int, error) {
+	r := rd.r
+	r.mu.Lock()
+	if !r.lost && rd.off < len(r.buf) {
+		n := copy(p, r.buf[rd.off:])
+		rd.off += n
+		r.mu.Unlock()
+		return n, nil
+	}
+	if err := r.err; err != nil {
+		r.mu.Unlock()
+		return 0, err
+	}
+	r.mu.Unlock()
+
+	n, err := r.src.Read(p) // not under the lock: it may block, and Close must not
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+	if r.lost || len(r.buf)+n > r.limit {
+		r.lost, r.buf = true, nil
+		return n, err
+	}
+	r.buf = append(r.buf, p[:n]...)
+	rd.off += n
+	return n, err
+}
+
+func (rd *recorderReader) Close() error {
+	r := rd.r
+	r.mu.Lock()
+	if !rd.closed {
+		rd.closed = true
+		r.readers--
+	}
+	shut := r.final && r.readers == 0 && !r.closed
+	r.closed = r.closed || shut
+	r.mu.Unlock()
+	if shut {
+		return r.src.Close()
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// RetryOption is an option of [Retry], [WithRetry] and [ContextWithRetry].
+type RetryOption interface{ applyRetry(*retryConfig) }
+
+type retryOption func(*retryConfig)
+
+func (f retryOption) applyRetry(c *retryConfig) { f(c) }
+
+type retryConfig struct {
+	maxAttempts    int
+	first, longest time.Duration
+	within         time.Duration
+	maxRetryAfter  time.Duration
+	ratio          float64
+	perSecond      float64
+	unknownResends int
+	replayBuffer   int
+	jitter         jitter
+	percent        float64
+	keyer          *keyer
+	observer       Observer // nil means none
+}
+
+func defaultRetryConfig() retryConfig {
+	return retryConfig{
+		maxAttempts: 6, first: 500 * time.Millisecond, longest: 30 * time.Second,
+		within: 90 * time.Second, maxRetryAfter: time.Minute,
+		ratio: 0.2, perSecond: 10, unknownResends: 1, replayBuffer: 1 << 20,
+		keyer: &keyer{KeyByHost},
+	}
+}
+
+func (c *retryConfig) apply(opts []RetryOption) {
+	for _, opt := range opts {
+		opt.applyRetry(c)
+	}
+}
+
+func (c *retryConfig) validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf("steady: "+format, args...))
+		}
+	}
+	bad(c.maxAttempts < 1, "MaxAttempts(%d): must be at least 1", c.maxAttempts)
+	bad(c.first <= 0 || c.longest < c.first, "Delays(%v, %v): the first must be positive, the longest not shorter", c.first, c.longest)
+	bad(c.within <= 0, "Within(%v): must be positive", c.within)
+	bad(c.maxRetryAfter < 0, "MaxRetryAfter(%v): must not be negative", c.maxRetryAfter)
+	bad(!(c.ratio >= 0 && c.ratio <= 100) || !(c.perSecond >= 0 && c.perSecond <= 1e9),
+		"RetryBudget(%v, %v): the ratio must be from 0 to 100, the number per second from 0 to 1e9", c.ratio, c.perSecond)
+	bad(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
+	bad(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
+	bad(!(c.percent >= 0 && c.percent <= 1), "PlusMinus(%v): must be from 0 to 1", c.percent)
+	return errors.Join(errs...)
+}
+
+// MaxAttempts sets how many attempts a call may have in all, whatever they fail
+// of. The default is 6; 1 means no retries.
+func MaxAttempts(n int) RetryOption {
+	return retryOption(func(c *retryConfig) { c.maxAttempts = n })
+}
+
+// Delays sets the backoff: the ceiling of the first wait, which doubles with each
+// attempt, and the longest ceiling. After a 503 it starts at twice first. The
+// default is 500 milliseconds and 30 seconds.
+func Delays(first, longest time.Duration) RetryOption {
+	return retryOption(func(c *retryConfig) { c.first, c.longest = first, longest })
+}
+
+// Within bounds how long Retry goes on: no re-send begins later than total after
+// the call came to it. It does not cut an attempt that is under way. The default
+// is 90 seconds. The request's own deadline holds besides.
+func Within(total time.Duration) RetryOption {
+	return retryOption(func(c *retryConfig) { c.within = total })
+}
+
+// MaxRetryAfter sets the longest wait that a server may name. When it names a
+// longer one, the response goes to the caller at once, and nothing is sent
+// before the time that the server named. The default is one minute.
+func MaxRetryAfter(d time.Duration) RetryOption {
+	return retryOption(func(c *retryConfig) { c.maxRetryAfter = d })
+}
+
+// RetryBudget bounds the re-sends of all calls of a key together: each call earns
+// ratio of a re-send, and perSecond more come with time; what ten seconds bring
+// can be saved up, and at least 10. The default is 0.2 and 10, which are
+// Finagle's figures. Without budget the call ends with what its last attempt
+// ended in. It cannot be set for one request.
+func RetryBudget(ratio, perSecond float64) RetryOption {
+	return retryOption(func(c *retryConfig) { c.ratio, c.perSecond = ratio, perSecond })
+}
+
+// UnknownResends sets how often a POST may be sent again when it may have been
+// done, and billed, already: the connection broke, or the headers did not come in
+// time, after it had been sent, or a gateway said 504 or 524. The default is 1.
+// GET, HEAD, PUT, DELETE and requests with an Idempotency-Key are free of it.
+func UnknownResends(n int) RetryOption {
+	return retryOption(func(c *retryConfig) { c.unknownResends = n })
+}
+
+// ReplayBuffer sets how many bytes of a request body without GetBody are kept,
+// while the first attempt reads it, so that it can be sent again. A longer one
+// gets one attempt. The default is 1 MiB.
+func ReplayBuffer(bytes int) RetryOption {
+	return retryOption(func(c *retryConfig) { c.replayBuffer = bytes })
+}
+
+// FullJitter waits anything from nothing to the ceiling. It is the default: it
+// spreads clients that failed together the most.
+func FullJitter() RetryOption {
+	return retryOption(func(c *retryConfig) { c.jitter = jitterFull })
+}
+
+// EqualJitter waits half the ceiling and anything up to the other half.
+func EqualJitter() RetryOption {
+	return retryOption(func(c *retryConfig) { c.jitter = jitterEqual })
+}
+
+// PlusMinus waits the ceiling give or take up to the given share of it, from 0 to
+// 1, but never more than the longest delay.
+func PlusMinus(share float64) RetryOption {
+	return retryOption(func(c *retryConfig) { c.jitter, c.percent = jitterPercent, share })
+}
+
+// DecorrelatedJitter waits anything from the first delay to three times the wait
+// before.
+func DecorrelatedJitter() RetryOption {
+	return retryOption(func(c *retryConfig) { c.jitter = jitterDecorrelated })
+}
+
+type retryContextKey struct{}
+
+// ContextWithRetry returns a context whose requests are retried with opts on top
+// of what the layer was made with. An invalid option is the error of the request.
+func ContextWithRetry(ctx context.Context, opts ...RetryOption) context.Context {
+	if outer, ok := ctx.Value(retryContextKey{}).([]RetryOption); ok {
+		opts = append(outer[:len(outer):len(outer)], opts...)
+	}
+	return context.WithValue(ctx, retryContextKey{}, opts)
+}
+
+// of returns the configuration for a request with ctx.
+func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
+	opts, ok := ctx.Value(retryContextKey{}).([]RetryOption)
+	if !ok {
+		return c, nil
+	}
+	own := *c
+	own.apply(opts)
+	if own.ratio != c.ratio || own.perSecond != c.perSecond {
+		return nil, errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")
+	}
+	return &own, own.validate()
+}
+
+// Retry returns the layer that sends a failed request again when that is safe and
+// may help.
+//
+// It retries 408, 409, 425, 429, 498, 500, 502, 503, 504, 520 to 524, 529 and
+// connection errors, but nothing that cannot get better, such as a certificate
+// that is not trusted or a name that does not exist. An X-Should-Retry header
+// decides over the status. It waits with full jitter, or what Retry-After and its
+// relatives name, with up to a quarter on top and never less. A wait that cannot
+// end before the request's deadline is not begun.
+//
+// When it gives up on a response, the caller gets that response, whole. When it
+// gives up on an error, a [*RetryError] says how many attempts there were.
+//
+// A POST that may have been done is sent again only as [UnknownResends] allows.
+// One to a path that is not known to be inference (such as a batch that is to be
+// created) is sent again only after a 429 or when it was never sent.
+//
+// Retry panics if an option is invalid.
+func Retry(opts ...RetryOption) Middleware {
+	c := defaultRetryConfig()
+	c.apply(opts)
+	must(c.validate())
+	return c.layer
+}
+
+func (c retryConfig) layer(next http.RoundTripper) http.RoundTripper { return c.transport(next) }
+
+func (c retryConfig) transport(next http.RoundTripper) *retryTransport {
+	t := &retryTransport{cfg: c, next: next}
+	t.budgets.make = func(string) *budget { return newBudget(c.ratio, c.perSecond) }
+	t.budgets.retire = func(*budget) bool { return true }
+	return t
+}
+
+type retryTransport struct {
+	cfg     retryConfig
+	next    http.RoundTripper
+	budgets keyed[budget]
+}
+
+func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	cfg, err := t.cfg.of(req.Context())
+	if err == nil && req.Context().Err() != nil {
+		err = contextError(req.Context())
+	}
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	outer, inner, made := enter(req)
+	c := &retryCall{
+		t: t, cfg: cfg, outer: outer, req: inner, ctx: req.Context(), gates: outer.take(), began: time.Now(),
+		key: t.cfg.keyer.key(outer, req), body: newReplay(req, cfg.replayBuffer),
+	}
+	c.budget = t.budgets.get(c.key, c.began)
+	c.budget.earn()
+	defer c.body.finish()
+
+	// The first attempt is made here: only what fails pays for the loop.
+	c.body.first()
+	c.send()
+	if c.again() {
+		c.retry()
+	}
+	if made {
+		outer.leave(req, c.resp)
+	}
+	return c.resp, c.err
+}

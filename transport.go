@@ -1,0 +1,242 @@
+package steady
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Middleware wraps next with one concern and returns the result, which is safe
+// for concurrent use if next is.
+type Middleware func(next http.RoundTripper) http.RoundTripper
+
+// Chain wraps base in layers, the first of which becomes the outermost:
+//
+//	Chain(base, a, b, c)  is  a(b(c(base)))
+//
+// A nil base means a new base transport like that of [New].
+func Chain(base http.RoundTripper, layers ...Middleware) http.RoundTripper {
+	rt := baseOrDefault(base)
+	for _, layer := range slices.Backward(layers) {
+		rt = layer(rt)
+	}
+	return rt
+}
+
+// Transport is the stack of layers that [New] makes. It is safe for concurrent
+// use, and meant to be made once and shared: limits, breakers and budgets are its
+// own.
+type Transport struct {
+	base    http.RoundTripper
+	outer   http.RoundTripper
+	limit   *limitTransport
+	breaker *breakers
+	retry   *retryTransport
+}
+
+// New returns the stack. Without options it has no rate limit and no limit in
+// flight, holds calls while the provider is down, and retries.
+//
+// The order of opts never changes the order of the layers; [Chain] does that.
+// The error joins all invalid options, so that one run shows them all.
+func New(opts ...Option) (*Transport, error) {
+	c := defaultConfig()
+	for _, opt := range opts {
+		opt.apply(&c)
+	}
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	t := &Transport{base: c.base, breaker: c.breaker.breakers()}
+	if t.base == nil {
+		t.base = newBase(c.dial)
+	}
+	c.limit.holder = t.breaker // an open breaker holds the queue
+
+	// The one place that fixes the order. doc.go repeats it as a table.
+	t.outer = Chain(t.base,
+		func(next http.RoundTripper) http.RoundTripper { t.limit = c.limit.transport(next); return t.limit },
+		t.breaker.layer,
+		func(next http.RoundTripper) http.RoundTripper { t.retry = c.retry.transport(next); return t.retry },
+		c.attempt.layer,
+	)
+	t.breaker.wake = t.limit.wake
+	return t, nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.outer.RoundTrip(req)
+}
+
+// CloseIdleConnections closes the idle connections of the base transport, if it
+// can. [http.Client.CloseIdleConnections] calls it.
+func (t *Transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// KeyState is what the layers of a [Transport] know of one key at one moment.
+type KeyState struct {
+	Key      string
+	InFlight int     // attempts under way
+	Waiting  int     // calls in the queue
+	Breaker  string  // "closed", "open" or "half-open"
+	Budget   float64 // re-sends that the retry budget would allow now
+}
+
+// State returns the state of every key that the transport remembers, sorted by
+// key. It is meant for gauges and dashboards.
+func (t *Transport) State() []KeyState {
+	states := map[string]*KeyState{}
+	of := func(key string) *KeyState {
+		s, ok := states[key]
+		if !ok {
+			s = &KeyState{Key: key, Breaker: "closed"}
+			states[key] = s
+		}
+		return s
+	}
+	now := time.Now()
+	t.limit.queues.each(func(key string, q *queue) { s := of(key); s.InFlight, s.Waiting = q.state() })
+	t.breaker.keys.each(func(key string, b *breaker) { of(key).Breaker = b.stateName() })
+	t.retry.budgets.each(func(key string, b *budget) { of(key).Budget = b.left(now) })
+	all := make([]KeyState, 0, len(states))
+	for _, s := range states {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b KeyState) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// Option is an option of [New].
+type Option interface{ apply(*config) }
+
+type option func(*config)
+
+func (f option) apply(c *config) { f(c) }
+
+type config struct {
+	base    http.RoundTripper
+	dial    baseConfig
+	limit   limitConfig
+	breaker breakerConfig
+	retry   retryConfig
+	attempt attemptConfig
+	errs    []error
+}
+
+func defaultConfig() config {
+	c := config{
+		dial: defaultBaseConfig(), limit: defaultLimitConfig(), breaker: defaultBreakerConfig(),
+		retry: defaultRetryConfig(), attempt: defaultAttemptConfig(),
+	}
+	WithKey(KeyByHost).apply(&c) // one keyer for all layers
+	return c
+}
+
+func (c *config) validate() error {
+	errs := append(c.errs, c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate())
+	if c.dial.dial <= 0 || c.dial.tls <= 0 {
+		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout must be positive"))
+	}
+	if c.base != nil && c.dial.set {
+		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout are for the default base; set them on the one given to WithBase"))
+	}
+	return errors.Join(errs...)
+}
+
+// WithBase sets the RoundTripper that talks to the network. The default is a new
+// [http.Transport] with timeouts and pool sizes fit for LLM calls. A nil rt means
+// the default.
+func WithBase(rt http.RoundTripper) Option {
+	return option(func(c *config) { c.base = rt })
+}
+
+// WithRetry configures the [Retry] layer.
+func WithRetry(opts ...RetryOption) Option {
+	return option(func(c *config) { c.retry.apply(opts) })
+}
+
+// WithBreaker configures the [Breaker] layer.
+func WithBreaker(opts ...BreakerOption) Option {
+	return option(func(c *config) { c.breaker.apply(opts) })
+}
+
+// WithRateLimit sets the rate of the [RateLimit] layer: at most perSecond
+// attempts a second for each key, in bursts of at most burst.
+func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
+	return option(func(c *config) { c.limit.apply(perSecond, burst, opts) })
+}
+
+// WithConcurrency sets how many attempts may be under way at a time for each
+// key, with or without a rate limit. It is [MaxInFlight] of the RateLimit layer.
+func WithConcurrency(max int) Option {
+	return option(func(c *config) {
+		if c.limit.maxInFlight = max; max < 1 {
+			c.errs = append(c.errs, fmt.Errorf("steady: WithConcurrency(%d): must be at least 1", max))
+		}
+	})
+}
+
+// WithTimeouts sets the timeouts of one attempt. The time for a whole call is
+// bounded by [Within] and by the request's own deadline.
+func WithTimeouts(opts ...TimeoutOption) Option {
+	return option(func(c *config) {
+		for _, opt := range opts {
+			opt.applyTimeout(c)
+		}
+	})
+}
+
+// CommonOption is an option of [New] and of every layer.
+type CommonOption interface {
+	Option
+	LimitOption
+	BreakerOption
+	RetryOption
+	AttemptOption
+}
+
+// WithKey sets what shares a limit, a breaker and a budget. The default is
+// [KeyByHost].
+func WithKey(key KeyFunc) CommonOption { return keyOption{&keyer{key}} }
+
+type keyOption struct{ keyer *keyer }
+
+func (o keyOption) apply(c *config) {
+	if o.keyer.of == nil {
+		c.errs = append(c.errs, errors.New("steady: WithKey(nil): must not be nil"))
+		return
+	}
+	o.applyLimit(&c.limit)
+	o.applyBreaker(&c.breaker)
+	o.applyRetry(&c.retry)
+	o.applyAttempt(&c.attempt)
+}
+func (o keyOption) applyLimit(c *limitConfig)     { c.keyer = o.keyer }
+func (o keyOption) applyBreaker(c *breakerConfig) { c.keyer = o.keyer }
+func (o keyOption) applyRetry(c *retryConfig)     { c.keyer = o.keyer }
+func (o keyOption) applyAttempt(c *attemptConfig) { c.keyer = o.keyer }
+func (o keyOption) applyTimeout(c *config)        { o.applyAttempt(&c.attempt) }
+
+// WithObserver sends the events of all layers to o. A nil o means none.
+func WithObserver(o Observer) CommonOption { return observerOption{o} }
+
+type observerOption struct{ observer Observer }
+
+func (o observerOption) apply(c *config) {
+	o.applyLimit(&c.limit)
+	o.applyBreaker(&c.breaker)
+	o.applyRetry(&c.retry)
+	o.applyAttempt(&c.attempt)
+}
+func (o observerOption) applyLimit(c *limitConfig)     { c.observer = o.observer }
+func (o observerOption) applyBreaker(c *breakerConfig) { c.observer = o.observer }
+func (o observerOption) applyRetry(c *retryConfig)     { c.observer = o.observer }
+func (o observerOption) applyAttempt(c *attemptConfig) { c.observer = o.observer }
+func (o observerOption) applyTimeout(c *config)        { o.applyAttempt(&c.attempt) }
