@@ -99,32 +99,35 @@ func Breaker(opts ...BreakerOption) Middleware {
 }
 
 func (c breakerConfig) layer(next http.RoundTripper) http.RoundTripper {
-	return c.breakers().layer(next)
+	return c.transport().over(next)
 }
 
-func (c breakerConfig) breakers() *breakers {
-	s := &breakers{cfg: c, wake: func(string) {}}
-	s.keys.make = func(key string) *breaker { return newBreaker(key, s) }
-	s.keys.retire = (*breaker).retire
-	return s
+func (c breakerConfig) transport() *breakerTransport {
+	t := &breakerTransport{cfg: c, wake: func(string) {}}
+	t.keys.make = func(key string) *breaker { return newBreaker(key, t) }
+	t.keys.retire = (*breaker).retire
+	return t
 }
 
-// breakers are the breakers of all keys.
-type breakers struct {
+type breakerTransport struct {
 	cfg  breakerConfig
+	next http.RoundTripper
 	keys keyed[breaker]
 	wake func(key string) // told, with no lock held, when key's breaker has changed
 }
 
-func (s *breakers) layer(next http.RoundTripper) http.RoundTripper {
-	return &breakerTransport{breakers: s, next: next}
+func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
+	t.next = next
+	return t
 }
 
 // hold, enter and refusal make it a holder.
-func (s *breakers) hold(key string, now time.Time) hold { return s.keys.get(key, now).hold(now) }
+func (t *breakerTransport) hold(key string, now time.Time) hold {
+	return t.keys.get(key, now).hold(now)
+}
 
-func (s *breakers) enter(key string, c *call) bool {
-	b := s.keys.get(key, time.Now())
+func (t *breakerTransport) enter(key string, c *call) bool {
+	b := t.keys.get(key, time.Now())
 	if b.closed() {
 		return true // and the layer will ask again: nothing is counted before the end
 	}
@@ -135,11 +138,8 @@ func (s *breakers) enter(key string, c *call) bool {
 	return ok
 }
 
-func (s *breakers) refusal(key string) error { return s.keys.get(key, time.Now()).refusal() }
-
-type breakerTransport struct {
-	*breakers
-	next http.RoundTripper
+func (t *breakerTransport) refusal(key string) error {
+	return t.keys.get(key, time.Now()).refusal()
 }
 
 func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) {

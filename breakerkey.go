@@ -18,7 +18,7 @@ import (
 // (gobreaker v2.4.0, counter.go, onFailure).
 type breaker struct {
 	key string
-	all *breakers
+	all *breakerTransport
 	cb  *gobreaker.TwoStepCircuitBreaker[struct{}]
 
 	mu      sync.Mutex // guards the rest; taken before gobreaker's lock
@@ -43,7 +43,7 @@ type probe struct {
 	timer *time.Timer // frees it when the probe is lost
 }
 
-func newBreaker(key string, all *breakers) *breaker {
+func newBreaker(key string, all *breakerTransport) *breaker {
 	b := &breaker{key: key, all: all}
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](settings(b))
 	return b

@@ -16,6 +16,7 @@
 // A layer sees a request before the layers inside it, and what became of it after
 // them. [New] stacks them so, outermost first; [Chain] stacks them as you say:
 //
+//	SDK         answers Stainless SDKs so that their retries do not multiply ours
 //	RateLimit   the one queue: the rate and the number in flight that you set
 //	Breaker     says when the provider is down
 //	Retry       full jitter, Retry-After, one limit per call, a budget for all

@@ -135,13 +135,18 @@ func RateLimit(perSecond float64, burst int, opts ...LimitOption) Middleware {
 }
 
 func (c limitConfig) layer(next http.RoundTripper) http.RoundTripper {
-	return c.transport(next)
+	return c.transport().over(next)
 }
 
-func (c limitConfig) transport(next http.RoundTripper) *limitTransport {
-	t := &limitTransport{cfg: c, next: next}
+func (c limitConfig) transport() *limitTransport {
+	t := &limitTransport{cfg: c}
 	t.queues.make = func(key string) *queue { return newQueue(key, &t.cfg) }
 	t.queues.retire = (*queue).retire
+	return t
+}
+
+func (t *limitTransport) over(next http.RoundTripper) http.RoundTripper {
+	t.next = next
 	return t
 }
 

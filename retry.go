@@ -188,12 +188,19 @@ func Retry(opts ...RetryOption) Middleware {
 	return c.layer
 }
 
-func (c retryConfig) layer(next http.RoundTripper) http.RoundTripper { return c.transport(next) }
+func (c retryConfig) layer(next http.RoundTripper) http.RoundTripper {
+	return c.transport().over(next)
+}
 
-func (c retryConfig) transport(next http.RoundTripper) *retryTransport {
-	t := &retryTransport{cfg: c, next: next}
+func (c retryConfig) transport() *retryTransport {
+	t := &retryTransport{cfg: c}
 	t.budgets.make = func(string) *budget { return newBudget(c.ratio, c.perSecond) }
 	t.budgets.retire = func(*budget) bool { return true }
+	return t
+}
+
+func (t *retryTransport) over(next http.RoundTripper) http.RoundTripper {
+	t.next = next
 	return t
 }
 

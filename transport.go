@@ -33,7 +33,7 @@ type Transport struct {
 	base    http.RoundTripper
 	outer   http.RoundTripper
 	limit   *limitTransport
-	breaker *breakers
+	breaker *breakerTransport
 	retry   *retryTransport
 }
 
@@ -50,20 +50,22 @@ func New(opts ...Option) (*Transport, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	t := &Transport{base: c.base, breaker: c.breaker.breakers()}
+	t := &Transport{base: c.base, breaker: c.breaker.transport(), retry: c.retry.transport()}
 	if t.base == nil {
 		t.base = newBase(c.dial)
 	}
 	c.limit.holder = t.breaker // an open breaker holds the queue
+	t.limit = c.limit.transport()
+	t.breaker.wake = t.limit.wake
 
 	// The one place that fixes the order. doc.go repeats it as a table.
 	t.outer = Chain(t.base,
-		func(next http.RoundTripper) http.RoundTripper { t.limit = c.limit.transport(next); return t.limit },
-		t.breaker.layer,
-		func(next http.RoundTripper) http.RoundTripper { t.retry = c.retry.transport(next); return t.retry },
+		c.sdkLayer,
+		t.limit.over,
+		t.breaker.over,
+		t.retry.over,
 		c.attempt.layer,
 	)
-	t.breaker.wake = t.limit.wake
 	return t, nil
 }
 
@@ -123,6 +125,7 @@ func (f option) apply(c *config) { f(c) }
 type config struct {
 	base    http.RoundTripper
 	dial    baseConfig
+	plain   bool // without the SDK layer
 	limit   limitConfig
 	breaker breakerConfig
 	retry   retryConfig
@@ -155,6 +158,19 @@ func (c *config) validate() error {
 // the default.
 func WithBase(rt http.RoundTripper) Option {
 	return option(func(c *config) { c.base = rt })
+}
+
+// WithSDK turns the [SDK] layer on or off. It is on by default.
+func WithSDK(on bool) Option {
+	return option(func(c *config) { c.plain = !on })
+}
+
+// sdkLayer is SDK, unless it is turned off.
+func (c *config) sdkLayer(next http.RoundTripper) http.RoundTripper {
+	if c.plain {
+		return next
+	}
+	return SDK()(next)
 }
 
 // WithRetry configures the [Retry] layer.
