@@ -127,13 +127,9 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 }
 
 func (t *breakerTransport) enter(key string, c *call) bool {
-	b := t.keys.get(key, time.Now())
-	if b.closed() {
-		return true // and the layer will ask again: nothing is counted before the end
-	}
-	ticket, ok := b.allow()
+	ticket, ok := t.keys.get(key, time.Now()).allow()
 	if ok {
-		c.leavePermit(ticket)
+		c.leavePermit(permit{of: ticket.b, period: ticket.period, probe: ticket.probe})
 	}
 	return ok
 }
@@ -187,8 +183,8 @@ type breakerPass struct {
 
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
-	t, ok := p.c.takePermit().(ticket)
-	if ok && t.b != p.b { // the queue asked about another key
+	t, ok := redeem(p.c.takePermit())
+	if ok && t.b != p.b { // another breaker of the same key, or of another one
 		t.settle(outcomeCancelled)
 		ok = false
 	}
@@ -201,6 +197,16 @@ func (p *breakerPass) again(*http.Request) error {
 	p.ticket = t
 	p.mu.Unlock()
 	return nil
+}
+
+// redeem returns the ticket that p stands for.
+func redeem(p permit) (ticket, bool) {
+	b, ok := p.of.(*breaker)
+	if !ok {
+		return ticket{}, false
+	}
+	probe, _ := p.probe.(*probe)
+	return ticket{b: b, period: p.period, probe: probe}, true
 }
 
 func (p *breakerPass) ended(v verdict) { p.settle(v.outcome) }

@@ -49,12 +49,6 @@ func newBreaker(key string, all *breakerTransport) *breaker {
 	return b
 }
 
-func (b *breaker) closed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.state == gobreaker.StateClosed
-}
-
 // allow admits an attempt or reports false.
 func (b *breaker) allow() (ticket, bool) {
 	b.mu.Lock()

@@ -37,7 +37,7 @@ type call struct {
 	mu     sync.Mutex // guards the rest, for layers that send one call twice at once
 	over   bool       // RoundTrip has returned; who still holds the context is on his own
 	gates  []gate     // outermost first
-	permit any        // what the queue took from the breaker on the call's behalf
+	permit permit     // what the queue took from the holder on the call's behalf
 	space  [2]gate    // gates' first array
 }
 
@@ -120,19 +120,27 @@ func (c *call) take() []gate {
 	return gates
 }
 
+// A permit is a holder's word that one attempt may go, whatever it says to
+// others by the time the attempt comes to it. Its fields are the holder's own.
+type permit struct {
+	of     any // nil for no permit
+	period int
+	probe  any
+}
+
 // leavePermit leaves p for the layer inside that will ask for it.
-func (c *call) leavePermit(p any) {
+func (c *call) leavePermit(p permit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.permit = p
 }
 
 // takePermit returns what leavePermit left, once.
-func (c *call) takePermit() any {
+func (c *call) takePermit() permit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.permit
-	c.permit = nil
+	c.permit = permit{}
 	return p
 }
 
