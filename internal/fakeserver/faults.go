@@ -148,13 +148,14 @@ func noAnswer(end Ending, unread bool) Effect {
 }
 
 // EarlyThenRead, as a part of a [Status], answers before the request body has been read and then goes on to read it,
-// chunk bytes in each pause.
+// chunk bytes in each pause. Over HTTP/2, where a client stops sending when an error status comes, the answer is ended
+// at once instead and the rest of the request is refused with NO_ERROR.
 func EarlyThenRead(chunk int, pause time.Duration) Effect {
 	return func(x *Exchange) { x.want.unread, x.want.drain = true, drain{chunk, pause} }
 }
 
 // EarlyThenClose, as a part of a [Status], answers before the request body has been read and closes the connection. A
-// client on a socket that is still sending may see a reset in place of the answer.
+// client on a socket that is still sending may see a reset in place of the answer. HTTP/2 closes the stream only.
 func EarlyThenClose() Effect { return EarlyThenRead(0, 0) }
 
 // Stall sends the body up to a point and then nothing until the client leaves, except keep-alives if there are any.

@@ -105,7 +105,7 @@ func (s *Server) respond(x *Exchange, p plan, out *socket, r *http.Request) {
 	if left {
 		panic(http.ErrAbortHandler)
 	}
-	if p.unread && !s.drain(r, p.drain) {
+	if p.unread && r.ProtoMajor == 1 && !s.drain(r, p.drain) {
 		end = Reset
 	}
 	x.finish(end)
