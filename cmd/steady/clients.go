@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"golang.org/x/time/rate"
+
+	"github.com/steadyhttp/steady"
+)
+
+// A client is one way to make the calls of the batch. All of them use the real
+// openai-go SDK, and all know the provider's limit.
+type client struct {
+	name  string // in the JSON
+	label string // in the table
+	call  func(ctx context.Context, prompt string) error
+	close func()
+}
+
+// newClients returns the four ways, each of which talks to the server at its URL.
+func newClients(limit float64, urls [4]string) ([]client, error) {
+	rt, err := steady.New(steady.WithRateLimit(limit, int(limit)))
+	if err != nil {
+		return nil, err
+	}
+	stack := &http.Client{Transport: rt}
+	none, sdk, sleep := pool(), pool(), pool()
+	noRetries := option.WithMaxRetries(0)
+	return []client{
+		{"none", "no retries", paced(limit, chat(urls[0], none, noRetries)), none.CloseIdleConnections},
+		{"sdk", "SDK retries", paced(limit, chat(urls[1], sdk)), sdk.CloseIdleConnections},
+		{"sleep", "sleep(1s)", paced(limit, sleeping(chat(urls[2], sleep, noRetries))), sleep.CloseIdleConnections},
+		{"steady", "Steady", chat(urls[3], stack, noRetries), stack.CloseIdleConnections},
+	}, nil
+}
+
+// pool returns an HTTP client with connections of its own, as many as it needs.
+func pool() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = t.MaxIdleConns
+	return &http.Client{Transport: t}
+}
+
+// chat calls through the SDK, over the given HTTP client.
+func chat(url string, over *http.Client, opts ...option.RequestOption) func(context.Context, string) error {
+	opts = append(opts, option.WithBaseURL(url+"/v1"), option.WithAPIKey("demo"), option.WithHTTPClient(over))
+	api := openai.NewClient(opts...)
+	return func(ctx context.Context, prompt string) error {
+		answer, err := api.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{
+			Model:    "deepseek-chat",
+			Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(prompt)},
+		})
+		if err != nil {
+			return err
+		}
+		if len(answer.Choices) != 1 || answer.Choices[0].FinishReason != "stop" || answer.Choices[0].Message.Content == "" {
+			return errors.New("an answer without a text")
+		}
+		return nil
+	}
+}
+
+// paced is what a careful user of x/time/rate writes around each call.
+func paced(limit float64, call func(context.Context, string) error) func(context.Context, string) error {
+	bucket := rate.NewLimiter(rate.Limit(limit), int(limit))
+	return func(ctx context.Context, prompt string) error {
+		if err := bucket.Wait(ctx); err != nil {
+			return err
+		}
+		return call(ctx, prompt)
+	}
+}
+
+// sleeping is the retry loop that most of us have written once: five more tries,
+// a second apart.
+func sleeping(call func(context.Context, string) error) func(context.Context, string) error {
+	return func(ctx context.Context, prompt string) error {
+		err := call(ctx, prompt)
+		for range 5 {
+			if err == nil {
+				return nil
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			err = call(ctx, prompt)
+		}
+		return fmt.Errorf("after six tries: %w", err)
+	}
+}
