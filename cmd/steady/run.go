@@ -26,11 +26,11 @@ type run struct {
 	Success          float64 `json:"success"`
 	MeanMS           float64 `json:"mean_ms"`
 	P99MS            float64 `json:"p99_ms"`
-	RPS              float64 `json:"rps"`          // successes a second
-	Allowed          float64 `json:"rps_allowed"`  // what the server allowed in that time
-	ShareOfAllowed   float64 `json:"rps_share"`    // RPS / Allowed
-	Seconds          float64 `json:"seconds"`      // until the last call ended
-	Wire             int     `json:"wire"`         // requests that the server received
+	RPS              float64 `json:"rps"`         // successes a second
+	Allowed          float64 `json:"rps_allowed"` // what the server allowed in that time
+	ShareOfAllowed   float64 `json:"rps_share"`   // RPS / Allowed
+	Seconds          float64 `json:"seconds"`     // until the last call ended
+	Wire             int     `json:"wire"`        // requests that the server received
 	WirePerSuccess   float64 `json:"wire_per_success"`
 	Billed           int     `json:"billed"` // generations that the server began
 	BilledPerSuccess float64 `json:"billed_per_success"`
@@ -76,7 +76,7 @@ func runAll(ctx context.Context, sc scenario, progress func(client string)) ([]r
 	for i := range urls {
 		srv := sc.server()
 		defer srv.Close()
-		urls[i] = srv.Start()
+		urls[i] = srv.Start().URL
 		counts[i] = func() (int, int) { c := srv.Counts(); return c.Requests, c.Billed }
 	}
 	clients, err := newClients(sc.limit, urls)
