@@ -499,7 +499,7 @@ func TestTheLogRemembersTheLatestRequests(t *testing.T) {
 		}
 		e := entries[2]
 		if e.N != 10 || e.BodyLen != len(chatBody)+9 || e.ContentLength != int64(e.BodyLen) || e.Status != 200 || !e.Done ||
-			!strings.HasPrefix(srv.Answer([]byte(strings.Repeat(" ", 9) + chatBody)).Text, e.BodyHash[:8]) {
+			!strings.HasPrefix(srv.Answer([]byte(strings.Repeat(" ", 9)+chatBody)).Text, e.BodyHash[:8]) {
 			t.Errorf("last entry = %+v", e)
 		}
 	})
