@@ -78,20 +78,6 @@ func longQuota(a *answer) bool {
 	})
 }
 
-func (e *envelope) violates(quota func(id string) bool) bool {
-	for _, d := range e.details {
-		if !detailIs(d, "QuotaFailure") {
-			continue
-		}
-		for _, v := range asList(d["violations"]) {
-			if quota(prose(asMap(v)["quotaId"])) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // exceedsLimit holds for "Request too large ...: Limit 8000, Requested 32979".
 // The same words with "Used" are an ordinary rate limit, unless the request
 // alone is more than the limit.
@@ -125,8 +111,9 @@ func (e *envelope) figure(word string) (uint64, bool) {
 }
 
 // bareQuota holds for "You exceeded your current quota" and no more. With a
-// violated quota or a time beside it, Gemini means a minute by the same words.
+// violated quota or a time beside it, Gemini means a minute by the same words,
+// and a body that broke off may have had one.
 func bareQuota(a *answer) bool {
-	return a.says("exceeded your current quota") && !a.violates(func(string) bool { return true }) &&
+	return !a.partial && a.says("exceeded your current quota") && !a.violates(func(string) bool { return true }) &&
 		!a.asked.ok && !a.window.ok && !a.body.ok && !a.refill.ok
 }

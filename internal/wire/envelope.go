@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 )
 
@@ -180,7 +179,7 @@ func (e *envelope) nameFields(m map[string]any) {
 // note adds one name, and keeps it in dst for the reader if nothing is there
 // yet. The frame types that say no more than "an error" are no names.
 func (e *envelope) note(dst *string, v any) {
-	s := label(v)
+	s := text(v)
 	if s == "" || s == "error" || s == "response.failed" {
 		return
 	}
@@ -190,7 +189,9 @@ func (e *envelope) note(dst *string, v any) {
 	if dst != nil && *dst == "" {
 		*dst = s
 	}
-	e.names[fold(s)] = true
+	if label(v) != "" {
+		e.names[fold(s)] = true
+	}
 }
 
 // nameException notes the name that AWS gives to a member of an event union.
@@ -270,36 +271,4 @@ func firstProse(v any, depth int) string {
 		return firstProse(list[0], depth+1)
 	}
 	return ""
-}
-
-// findDetails collects the google.rpc details of the error, also of the
-// provider's own error that a relay quotes whole in its message or metadata.
-func (e *envelope) findDetails() {
-	e.addDetails(e.err)
-	for _, quoted := range [...]string{e.message, prose(asMap(e.err["metadata"])["raw"])} {
-		if i := strings.IndexAny(quoted, "{["); i >= 0 && strings.Contains(quoted[i:], "google.rpc") {
-			v, _ := parsePrefix([]byte(quoted[i:]))
-			e.addDetails(findError(firstObject(v, 0)))
-		}
-	}
-}
-
-func (e *envelope) addDetails(m map[string]any) {
-	for _, d := range asList(m["details"]) {
-		if detail := asMap(d); detail != nil {
-			e.details = append(e.details, detail)
-			e.note(nil, detail["reason"])
-		}
-	}
-}
-
-// detail reports whether kind, as "RetryInfo", is the type of d.
-func detailIs(d map[string]any, kind string) bool {
-	return strings.HasSuffix(prose(d["@type"]), "google.rpc."+kind)
-}
-
-// number returns a JSON number as text.
-func number(v any) string {
-	n, _ := v.(json.Number)
-	return n.String()
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 )
 
@@ -62,8 +63,8 @@ func carriesError(v any) bool {
 	case string:
 		return len(t) > maxLabel || label(t) != ""
 	}
-	s := number(v)
-	return s != "" && s != "0"
+	n, _ := v.(json.Number)
+	return n != "" && n != "0"
 }
 
 // isException reports whether m is the one member of an AWS event union that

@@ -141,9 +141,8 @@ func prose(v any) string {
 	return ""
 }
 
-// label returns a string or number as the short text that names something, and
-// nothing for the words by which hosts print a missing value.
-func label(v any) string {
+// text returns a string or number that is short enough to name something.
+func text(v any) string {
 	s := ""
 	switch t := v.(type) {
 	case string:
@@ -151,8 +150,16 @@ func label(v any) string {
 	case json.Number:
 		s = t.String()
 	}
-	switch {
-	case len(s) > maxLabel, strings.EqualFold(s, "none"), strings.EqualFold(s, "null"):
+	if len(s) > maxLabel {
+		return ""
+	}
+	return s
+}
+
+// label is text, but nothing for the words by which hosts print a missing value.
+func label(v any) string {
+	s := text(v)
+	if strings.EqualFold(s, "none") || strings.EqualFold(s, "null") {
 		return ""
 	}
 	return s
