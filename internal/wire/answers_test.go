@@ -73,6 +73,8 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		{name: "Zhipu's concurrency", status: 429, body: `{"error":{"code":"1302","message":"x"}}`, want: ClassRateLimit, scope: "concurrency"},
 		{name: "model not found in the format of Claude, under 503", status: 503, body: `{"type":"error","error":{"type":"model_not_found","message":"no available channel"}}`, want: ClassNotFound},
 		{name: "a bad request in the format of Claude, under 500", status: 500, body: `{"type":"error","error":{"type":"invalid_request","message":"x"}}`, want: ClassInvalidRequest},
+		{name: "no channel in words", status: 503, body: `{"error":{"message":"当前分组 default 下对于模型 x 无可用渠道","type":"one_api_error"}}`, want: ClassNotFound},
+		{name: "a key that is used up", status: 403, body: `{"error":{"code":403,"message":"Key limit exceeded (total limit)."}}`, want: ClassQuotaExhausted},
 		{name: "DeepSeek's code on a server error", status: 503, body: `{"error":{"message":"x","type":"service_unavailable_error","code":"invalid_request_error"}}`, want: ClassOverloaded},
 		{name: "502 of the provider itself", status: 502, body: `{"error":{"code":502,"message":"x"}}`, want: ClassServerError},
 		{name: "502 with an empty body", status: 502, want: ClassGateway},
@@ -91,6 +93,24 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		{name: "a wait that does not fit", status: 503, body: `{"error":{"message":"try again in 99999999999999999999h"}}`, want: ClassOverloaded, wait: "body.message 2562047h47m16.854775807s"},
 		{name: "a wait that the user wrote", status: 429, body: `{"error":{"message":"Model \"please try again in 99s\" is busy"}}`, want: ClassRateLimit},
 		{name: "the server's word against the class", status: 429, header: []string{"x-should-retry: TRUE", "retry-after: 4"}, body: `{"error":{"type":"tokens","message":"x"}}`, want: ClassRateLimit, wait: "retry-after 4s", scope: "tokens"},
+		// Words and headers under a status that they do not fit.
+		{name: "empty purse in words under 500", status: 500, body: `{"error":"Insufficient balance"}`, want: ClassServerError},
+		{name: "a month used up beside a 503", status: 503, header: []string{"x-ratelimit-remaining-tokens-month: 0"}, want: ClassOverloaded},
+		{name: "a day in words under 500", status: 500, body: `{"error":"too many tokens per day"}`, want: ClassServerError},
+		{name: "a large request in words under 400", status: 400, body: `{"error":"Request too large: Limit 1, Requested 2"}`, want: ClassInvalidRequest},
+		{name: "context in words under 429", status: 429, body: `{"error":"Rate limit for the long context window reached"}`, want: ClassRateLimit},
+		{name: "context in words under 500", status: 500, body: `{"error":"AnthropicException - prompt is too long"}`, want: ClassContextLength},
+		{name: "acceleration in words under 503", status: 503, body: `{"error":"acceleration limit"}`, want: ClassOverloaded},
+		{name: "content in words", status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}`, want: ClassContentPolicy},
+		{name: "content in words under 500", status: 500, body: `{"error":"Content filtering policy service is down"}`, want: ClassServerError},
+		{name: "a bad key in words under 503", status: 503, body: `{"error":"Upstream said: invalid API key"}`, want: ClassOverloaded},
+		{name: "a precondition under 429", status: 429, body: `{"error":{"status":"FAILED_PRECONDITION","message":"x"}}`, want: ClassRateLimit},
+		{name: "a bad request under 429", status: 429, body: `{"error":{"code":"invalid_request","message":"x"}}`, want: ClassRateLimit},
+		{name: "a model in words", status: 400, body: `{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}`, want: ClassNotFound},
+		{name: "a model in words under 500", status: 500, body: `{"error":"model not found in cache"}`, want: ClassServerError},
+		{name: "too_many_requests under 409", status: 409, body: `{"error":{"code":"too_many_requests","message":"x"}}`, want: ClassConflict},
+		{name: "current quota under 500", status: 500, body: `{"error":"You exceeded your current quota"}`, want: ClassServerError},
+		{name: "a model error under 400", status: 400, header: []string{"x-amzn-errortype: ModelErrorException"}, want: ClassInvalidRequest},
 		// Shapes.
 		{name: "an error that is JSON in a string", status: 400, body: `{"error":"{\"code\":\"context_length_exceeded\"}"}`, want: ClassContextLength},
 		{name: "JSON in a JSON string", status: 429, body: `"{\"error\":{\"type\":\"insufficient_quota\"}}"`, want: ClassQuotaExhausted},
@@ -161,6 +181,23 @@ func TestFramesThatAreErrors(t *testing.T) {
 				t.Errorf("got %v under %d, want %v", again.Class, v.Class.Status(), v.Class)
 			}
 		})
+	}
+}
+
+func TestErrorsAtTheEndOfALargeAnswerAreSeen(t *testing.T) {
+	raw := `{"logprobs":[` + strings.Repeat("-0.123456,", 50_000) + `0],"choices":[{"error":{"code":503,"message":"x"}}]}`
+	if v, isError := ClassifyFrame(200, []byte(raw)); !isError || v.Class != ClassOverloaded {
+		t.Errorf("got %v, %v", v.Class, isError)
+	}
+	if v := Classify(Response{Status: 200, Body: []byte(raw)}); v.Class != ClassOverloaded {
+		t.Errorf("got %v", v.Class)
+	}
+}
+
+func TestContentCostsNoAllocation(t *testing.T) {
+	raw := []byte(`{"id":"x","choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}],"usage":null}`)
+	if n := testing.AllocsPerRun(100, func() { ClassifyFrame(200, raw) }); n != 0 {
+		t.Errorf("got %v allocations for a piece of content", n)
 	}
 }
 

@@ -52,7 +52,11 @@ func newAnswer(status int, h http.Header, now time.Time, e *envelope) *answer {
 // the body is one, as for [ClassifyFrame]; the verdict on a good answer is the
 // zero Verdict. Words of the body never make a status retryable that is not.
 func Classify(r Response) Verdict {
-	e := openEnvelope(r.Body)
+	limit := maxBody
+	if r.Status < 400 {
+		limit = maxFrame
+	}
+	e := openEnvelope(r.Body, limit)
 	if name := r.Header.Get("X-Amzn-Errortype"); name != "" {
 		e.nameHeader(name)
 	}
@@ -75,7 +79,7 @@ func ClassifyFrame(status int, raw []byte) (v Verdict, isError bool) {
 	if !mayHoldError(raw) {
 		return Verdict{}, false
 	}
-	e := openEnvelope(raw)
+	e := openEnvelope(raw, maxFrame)
 	if !hasError(e.root) {
 		return Verdict{}, false
 	}
@@ -89,7 +93,7 @@ func ClassifyFrame(status int, raw []byte) (v Verdict, isError bool) {
 // the exception type of an event-stream frame, or a finish reason that is a
 // failure, as "insufficient_system_resource". The body may be empty.
 func ClassifyNamed(name string, raw []byte) Verdict {
-	e := openEnvelope(raw)
+	e := openEnvelope(raw, maxBody)
 	e.code = ""
 	e.note(&e.code, awsName(name))
 	return newAnswer(e.innerStatus(), nil, time.Now(), e).decide()

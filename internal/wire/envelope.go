@@ -24,16 +24,17 @@ type envelope struct {
 }
 
 const (
-	maxBody    = 64 << 10
+	maxBody    = 64 << 10 // of a failed answer
+	maxFrame   = 4 << 20  // of a good one, whose error may come last
 	maxMessage = 8 << 10
 )
 
-// openEnvelope takes a body apart. It never fails: what cannot be read is
+// openEnvelope takes up to limit bytes of a body apart. It never fails: what cannot be read is
 // prose, and the prose of an HTML page is left alone.
-func openEnvelope(body []byte) *envelope {
+func openEnvelope(body []byte, limit int) *envelope {
 	e := &envelope{names: map[string]bool{}}
-	if len(body) > maxBody {
-		body, e.partial = body[:maxBody], true
+	if len(body) > limit {
+		body, e.partial = body[:limit], true
 	}
 	body = payload(body)
 	if len(body) == 0 || body[0] == '<' {

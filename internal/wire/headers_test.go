@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,57 @@ func TestBodiesNameTheWait(t *testing.T) {
 			}
 			if r.Want != nil && (v.WaitSource == "" || v.Wait != time.Duration(*r.Want)*time.Millisecond) {
 				t.Errorf("got %v from %q, want %d ms", v.Wait, v.WaitSource, *r.Want)
+			}
+		})
+	}
+}
+
+func TestPacingKeepsLimitsApart(t *testing.T) {
+	tests := []struct {
+		name  string
+		lines []string
+		want  []Limit // with only what matters
+	}{
+		{"a day and a minute", []string{
+			"x-ratelimit-remaining-requests-day: 9", "x-ratelimit-reset-requests-day: 33011.382867097855", "x-ratelimit-limit-tokens-minute: 60000",
+		}, []Limit{
+			{Name: "requests_day", Limit: -1, Remaining: 9, Used: -1, Window: 24 * time.Hour, HasReset: true, Refill: true, Reset: 33011382867098},
+			{Name: "tokens", Limit: 60000, Remaining: -1, Used: -1, Window: time.Minute},
+		}},
+		{"a subscription", []string{
+			"anthropic-ratelimit-unified-5h-status: allowed", "anthropic-ratelimit-unified-5h-utilization: 0.25",
+			"anthropic-ratelimit-unified-representative-claim: five_hour", "anthropic-organization-id: x", "anthropic-version: 5",
+		}, []Limit{{Name: "unified_5h", Limit: -1, Remaining: -1, Used: 0.25, Status: "allowed"}}},
+		{"priority and fast tokens", []string{
+			"anthropic-priority-input-tokens-limit: 10", "anthropic-fast-output-tokens-remaining: 0",
+		}, []Limit{
+			{Name: "fast_output_tokens", Limit: -1, Remaining: 0, Used: -1},
+			{Name: "priority_input_tokens", Limit: 10, Remaining: -1, Used: -1},
+		}},
+		{"drafts 03 to 06", []string{"RateLimit-Limit: 100, 100;w=60", "RateLimit-Remaining: 4", "RateLimit-Reset: 5"}, []Limit{
+			{Name: "default", Limit: 100, Remaining: 4, Used: -1, HasReset: true, Reset: 5 * time.Second},
+		}},
+		{"a placeholder voids its limit alone", []string{
+			"x-ratelimit-limit-tokens: -1", "x-ratelimit-reset-tokens: 0", "x-ratelimit-remaining-requests: 2",
+		}, []Limit{{Name: "requests", Limit: -1, Remaining: 2, Used: -1}}},
+		{"one bad item voids the field", []string{`RateLimit: "a";r=0;t=5, "b";t=5`}, nil},
+		{"a trailing comma", []string{`RateLimit: "a";r=0;t=5,`}, nil},
+		{"a string that does not end", []string{`RateLimit: "a;r=0;t=5`}, nil},
+		{"a negative figure", []string{`RateLimit: "a";r=-1;t=5`}, nil},
+		{"a quoted figure", []string{`RateLimit: "a";r="1";t=5`}, nil},
+		{"escapes in a name", []string{`RateLimit: "a\"b\\";r=1`}, []Limit{{Name: `a"b\`, Limit: -1, Remaining: 1, Used: -1}}},
+		{"a dictionary of other things", []string{"RateLimit: a=1, b=2"}, nil},
+		{"junk", []string{"x-ratelimit-remaining: many", "x-ratelimit-limit-: 5x", "x-ratelimit-reset: soon", "x-tokenlimit-limit: None"}, nil},
+		{"more than fits", []string{"x-ratelimit-limit: 99999999999999999999"}, []Limit{{Name: "requests", Limit: math.MaxInt64, Remaining: -1, Used: -1}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Pacing(headerOf(tt.lines...), fixtureTime).Limits
+			for i := range got {
+				got[i].source = ""
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})
 	}

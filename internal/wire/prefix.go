@@ -7,10 +7,7 @@ import (
 	"strings"
 )
 
-const (
-	maxDepth = 32
-	maxNodes = 4096
-)
+const maxDepth = 32
 
 // cutString is the beginning of a string whose end was not read. It is good
 // enough for prose and never for a name.
@@ -22,13 +19,14 @@ var errTooMuch = errors.New("wire: too deep or too many values")
 type prefixParser struct {
 	src   []byte
 	dec   *json.Decoder
-	nodes int
+	nodes int // that may still be read
 	err   error
 }
 
 // parsePrefix returns what can be read of the first JSON value in b: maps,
 // slices, strings, [json.Number], bool, nil and [cutString]. It reports whether
-// that value was whole. Input that is not JSON yields nil.
+// that value was whole. Input that is not JSON yields nil. At most one value for
+// every four bytes is built, so that memory stays in proportion.
 func parsePrefix(b []byte) (v any, whole bool) {
 	// Raw control characters are only legal between values, where a space means
 	// the same; inside a string some hosts send them unescaped.
@@ -38,7 +36,7 @@ func parsePrefix(b []byte) (v any, whole bool) {
 		}
 		return r
 	}, b)
-	p := &prefixParser{src: src, dec: json.NewDecoder(bytes.NewReader(src))}
+	p := &prefixParser{src: src, dec: json.NewDecoder(bytes.NewReader(src)), nodes: 64 + len(b)/4}
 	p.dec.UseNumber()
 	v, _ = p.value(0)
 	return v, p.err == nil
@@ -51,7 +49,7 @@ func (p *prefixParser) value(depth int) (any, bool) {
 		p.err = err
 		return p.cut()
 	}
-	if p.nodes++; p.nodes > maxNodes || depth > maxDepth {
+	if p.nodes--; p.nodes < 0 || depth > maxDepth {
 		p.err = errTooMuch
 		return nil, false
 	}

@@ -20,7 +20,7 @@ func (r rule) matches(a *answer) bool {
 // a later attempt will do, count only where the status does not rule it out.
 var (
 	refusals  = []int{400, 403, 422}
-	tooBig    = []int{400, 403, 413, 422}
+	tooBig    = []int{400, 403, 413, 422, 500}
 	limits    = []int{429}
 	transient = []int{429, 498, 500, 502, 503, 504, 529}
 	faults    = []int{500, 502, 503}
@@ -61,6 +61,7 @@ var rules = []rule{
 	// 11: 5xx that speak of the request. They stand above row 10, whose 503 would hide them.
 	{row: "invalid request under 5xx", class: ClassInvalidRequest, on: faults, when: named("invalid_request", "bad_request_body")},
 	{row: "model name", class: ClassNotFound, when: anyOf(named(modelNames...), coded("1211", "1311"))},
+	{row: "no channel", class: ClassNotFound, on: []int{503}, when: says("no available channel", "无可用渠道")},
 	{row: "model words", class: ClassNotFound, on: refusals, when: says(modelWords...)},
 	// 10: too much for the host, whatever the caller's own rate.
 	{row: "overload name", class: ClassOverloaded, on: transient, when: anyOf(named(overloadNames...), coded("1305", "1312"))},
@@ -90,7 +91,7 @@ var (
 	quotaNames = []string{
 		"insufficient_quota", "billing_error", "exceeded_current_quota_error", "budget_exceeded", "credit_limit",
 		"credit_balance_exhausted", "organization_spend_limit_exceeded", "project_spend_limit_exceeded", "organization_usage_limit_exceeded",
-		"insufficient_user_quota", "pre_consume_token_quota_failed", "30001", "enforced_spend_limit_reached", "servicequotaexceededexception",
+		"insufficient_user_quota", "pre_consume_token_quota_failed", "30001", "enforced_spend_limit_reached", "servicequotaexceededexception", "openrouter_key_limit",
 	}
 	contextNames = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded"}
 	contentNames = []string{
@@ -114,7 +115,7 @@ var (
 	quotaWords = []string{
 		"credit balance is too low", "specified api usage limits", "workspace api usage limits", "reached your api usage limits",
 		"insufficient balance", "insufficient credits", "out of credits", "used all available credits", "monthly spending limit",
-		"user quota is not enough", "insufficient user quota", "budget has been exceeded", "out of call volume quota", "余额不足", "欠费",
+		"key limit exceeded", "user quota is not enough", "insufficient user quota", "budget has been exceeded", "out of call volume quota", "余额不足", "欠费",
 	}
 	contextWords = []string{
 		"context length", "context window", "contextwindowexceedederror", "exceed context limit", "available context size",
