@@ -20,7 +20,7 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		body   string
 		want   Class
 		wait   string // "source wait"; empty is none
-		scope  string
+		scope  string // "-" is none; empty is not looked at
 	}{
 		// Money.
 		{name: "quota by type, with an unknown code", status: 429, body: `{"error":{"code":"seat_limit","type":"insufficient_quota","message":"No."}}`, want: ClassQuotaExhausted},
@@ -35,7 +35,7 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		{name: "a numeric code as a number, flat", status: 403, body: `{"data":null,"message":"Sorry, your account balance is insufficient","code":30001}`, want: ClassQuotaExhausted},
 		{name: "the same code as a string", status: 403, body: `{"code":"30001","message":"x"}`, want: ClassQuotaExhausted},
 		{name: "an allowance that covers no request, on tokens", status: 429, header: []string{"x-ratelimit-limit-tokens-minute: 0"}, body: `{"object":"error","type":"rate_limited","code":"1300","message":"Rate limit exceeded"}`, want: ClassQuotaExhausted},
-		{name: "402 with a time but with a limit of another kind", status: 402, header: []string{"Retry-After: 2"}, body: `{"error":{"code":402,"message":"x","metadata":{"limit_source":"openrouter_key_limit"}}}`, want: ClassQuotaExhausted},
+		{name: "402 with a time but with a limit of another kind", status: 402, header: []string{"Retry-After: 2"}, body: `{"error":{"code":402,"message":"x","metadata":{"limit_source":"openrouter_guardrail"}}}`, want: ClassQuotaExhausted},
 		{name: "402 that weighs more than the budget", status: 402, header: []string{"Retry-After: 2"}, body: `{"error":{"code":402,"message":"x","metadata":{"reason":"weight_exceeds_budget","limit_source":"openrouter_in_flight_budget"}}}`, want: ClassQuotaExhausted},
 		{name: "402 whose time is in the body", status: 402, body: `{"error":{"metadata":{"retry_after_seconds":3,"limit_source":"openrouter_in_flight_budget"},"code":402}}`, want: ClassRateLimit, wait: "body.metadata 3s", scope: "in_flight_spend"},
 		// Days and windows.
@@ -56,6 +56,15 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		{name: "context by name in metadata", status: 400, body: `{"error":{"metadata":{"error_type":"context_length_exceeded"},"code":400,"message":"x"}}`, want: ClassContextLength},
 		{name: "context in Google's words", status: 400, body: `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}`, want: ClassContextLength},
 		{name: "context of llama.cpp", status: 400, body: `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, want: ClassContextLength},
+		{name: "too large only beside what is used", status: 429, body: `{"error":{"type":"tokens","message":"Request too large right now: Limit 100, Used 50, Requested 60"}}`, want: ClassRateLimit},
+		{name: "exactly the limit", status: 429, body: `{"error":{"message":"Rate limit reached: Limit 60, Used 50, Requested 60"}}`, want: ClassRateLimit},
+		{name: "too large, but how large is not said", status: 429, body: `{"error":{"message":"Request too large. Requested 60"}}`, want: ClassRateLimit},
+		{name: "a limit of nothing without a window", status: 429, header: []string{"x-ratelimit-limit-requests: 0"}, want: ClassRateLimit},
+		{name: "what is used up tells the scope", status: 429, header: []string{"anthropic-ratelimit-input-tokens-remaining: 0", "anthropic-ratelimit-requests-remaining: 5"}, want: ClassRateLimit, scope: "tokens"},
+		{name: "so do requests", status: 429, header: []string{"x-ratelimit-remaining-requests: 0"}, want: ClassRateLimit, scope: "requests"},
+		{name: "both used up tell nothing", status: 429, header: []string{"x-ratelimit-remaining-requests: 0", "x-ratelimit-remaining-tokens: 0"}, want: ClassRateLimit, scope: "-"},
+		{name: "other things used up tell nothing", status: 429, header: []string{"x-ratelimit-remaining-images: 0"}, want: ClassRateLimit, scope: "-"},
+		{name: "LiteLLM's own limit", status: 429, header: []string{"rate_limit_type: max_parallel_requests"}, want: ClassRateLimit, scope: "concurrency"},
 		// Ramp, content, auth.
 		{name: "slow_down as the type", status: 429, body: `{"error":{"type":"slow_down","message":"x"}}`, want: ClassRamp},
 		{name: "slow_down under a status that is not retried", status: 400, body: `{"error":{"code":"slow_down","message":"x"}}`, want: ClassInvalidRequest},
@@ -113,6 +122,11 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		{name: "a model error under 400", status: 400, header: []string{"x-amzn-errortype: ModelErrorException"}, want: ClassInvalidRequest},
 		// Shapes.
 		{name: "an error that is JSON in a string", status: 400, body: `{"error":"{\"code\":\"context_length_exceeded\"}"}`, want: ClassContextLength},
+		{name: "a bare string", status: 429, body: `"slow down, try again in 5s"`, want: ClassRateLimit, wait: "body.message 5s"},
+		{name: "bare text", status: 429, body: "slow down, try again in 5s", want: ClassRateLimit, wait: "body.message 5s"},
+		{name: "a reason beside the message", status: 429, body: `{"error":{"message":"x","reason":"insufficient_quota"}}`, want: ClassQuotaExhausted},
+		{name: "a list of errors", status: 429, body: `{"success":false,"errors":[{"code":"quota_exceeded","message":"x"}]}`, want: ClassQuotaDaily},
+		{name: "details as an object", status: 400, body: `{"detail":{"error":{"code":"context_length_exceeded"}}}`, want: ClassContextLength},
 		{name: "JSON in a JSON string", status: 429, body: `"{\"error\":{\"type\":\"insufficient_quota\"}}"`, want: ClassQuotaExhausted},
 		{name: "an error in an error", status: 429, body: `{"error":{"error":{"type":"insufficient_quota"}}}`, want: ClassQuotaExhausted},
 		{name: "an event of a stream as the body", status: 529, body: "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\"}}\n\n", want: ClassOverloaded},
@@ -129,7 +143,7 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 			if v.WaitSource != "" {
 				wait = v.WaitSource + " " + v.Wait.String()
 			}
-			if v.Class != tt.want || wait != tt.wait || v.Scope != tt.scope && tt.scope != "" {
+			if v.Class != tt.want || wait != tt.wait || tt.scope != "" && v.Scope != strings.Trim(tt.scope, "-") {
 				t.Errorf("got %v by %q, wait %q, scope %q, want %v, %q, %q", v.Class, v.Rule, wait, v.Scope, tt.want, tt.wait, tt.scope)
 			}
 			if v.Retry != v.Class.Retryable() {
@@ -167,6 +181,11 @@ func TestFramesThatAreErrors(t *testing.T) {
 		{`{"throttlingException":{"message":"x"}}`, ClassRateLimit, "throttlingException"},
 		{`[{"candidates":[]},{"error":{"code":503,"status":"UNAVAILABLE"}}]`, ClassOverloaded, "503"},
 		{`{"error":{"message":"x","type":"internal_server_error","code":"over_capacity"}}`, ClassOverloaded, "over_capacity"},
+		{`{"success":false,"errors":[{"code":7009,"message":"x"}]}`, ClassServerError, "7009"},
+		{`{"error":{"code":"abc","status":504}}`, ClassTimeout, "abc"},
+		{`{"error":{"code":"a:b","message":"rate limit"}}`, ClassServerError, "a:b"},
+		{`{"error":true,"message":"x"}`, ClassServerError, ""},
+		{`{"__type":"com.amazon.coral#ThrottlingException","message":"x"}`, ClassRateLimit, "com.amazon.coral#ThrottlingException"},
 		{`{"error":{"message":"Insufficient Balance","code":402}}`, ClassQuotaExhausted, "402"},
 	}
 	for _, tt := range tests {
@@ -211,7 +230,7 @@ func TestFramesThatAreNoErrors(t *testing.T) {
 		`{"type":"response.output_item.done","item":{"type":"mcp_call","error":"x"}}`,
 		`{"type":"content_block_start","content_block":{"type":"web_search_tool_result","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}}`,
 		`{"code":0,"message":"ok","data":{}}`, `{"code":200,"message":"success"}`, `{"code":null,"message":"hello"}`,
-		`{"code":"x","message":"y","choices":[]}`,
+		`{"code":"x","message":"y","choices":[]}`, `{"success":false,"errors":[],"result":"x"}`, `{"error":0}`, `{"error":false}`, `{"error":[]}`, `{"error":"None"}`,
 		`{"message":{"role":"assistant","content":"error"},"code":7,"done":true}`,
 	} {
 		if v, isError := ClassifyFrame(200, []byte(raw)); isError || v != (Verdict{}) {
