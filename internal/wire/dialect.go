@@ -14,8 +14,6 @@ type event struct {
 	message   bool // a message that is a string
 	choiceKey bool
 	candKey   bool
-	usageKey  bool
-	respKey   bool
 	done      doneState
 	stop      string
 	status    string
@@ -82,10 +80,6 @@ func (e *event) open(s slot, array bool) {
 		e.choiceKey = true
 	case slotCandidates:
 		e.candKey = true
-	case slotUsage:
-		e.usageKey = true
-	case slotResponse:
-		e.respKey = true
 	case slotChoice, slotCandidate:
 		if !array {
 			e.cur = choice{}
@@ -133,20 +127,20 @@ func (e *event) str(s *scanner, end int) {
 	}
 	switch s.slot {
 	case slotVolatile:
-		e.hole(s.start, end, holeAny)
+		e.hole(s.start, end, holeAny, 0)
 	case slotText, slotSub, slotPart, slotParts, slotResponse:
 		e.content = true
-		e.hole(s.start, end, holeContent)
+		e.hole(s.start, end, holeContent, 0)
 		if s.slot != slotSub {
 			e.answerText(s)
 		}
 	case slotChoiceText:
 		e.content = true
-		e.hole(s.start, end, holeContent)
+		e.hole(s.start, end, holeContent, 0)
 		e.legacyText(s)
 	case slotDelta:
 		e.delta = true
-		e.hole(s.start, end, holeContent)
+		e.hole(s.start, end, holeContent, 0)
 		e.keepText(s)
 	case slotWhole:
 		e.whole = true
@@ -196,8 +190,9 @@ func (e *event) word(s *scanner) {
 func (e *event) number(s *scanner, end int) {
 	switch {
 	case s.slot == slotVolatile:
-		e.hole(s.start, end, holeNumber)
+		e.hole(s.start, end, holeNumber, 0)
 	case s.slot >= slotCount:
+		e.hole(s.start, end, holeCount, s.slot)
 		e.counts.set(s.slot, s.val)
 	case s.slot == slotIndex:
 		if v, ok := parseCount(s.val); ok && v < maxChoices {
@@ -286,16 +281,21 @@ func (e *event) finish() string {
 	return e.stop
 }
 
-// pure reports whether the event is content and nothing else, so that another
-// one of the same form means the same.
+// pure reports whether the event is content and nothing else but counts, so
+// that another one of the same form means the same.
 func (e *event) pure() bool {
 	for i := range e.choices {
 		if e.choices[i].finish != "" {
 			return false
 		}
 	}
-	return (e.content || e.delta) && !e.usageKey && e.counts.seen == 0 && e.stop == "" && e.done != doneTrue &&
-		e.kind != kindMessageDelta && len(e.inner) == 0 && !e.thought
+	switch e.kind {
+	case kindNone, kindOther, kindBlock, kindResponseText, kindResponseDelta:
+	default:
+		return false
+	}
+	return (e.content || e.delta) && !e.failed() && !e.isBody && e.stop == "" && e.block == "" &&
+		e.done != doneTrue && len(e.inner) == 0
 }
 
 // failureFinish reports whether a finish reason says that the answer failed.

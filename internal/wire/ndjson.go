@@ -29,7 +29,7 @@ func (j *jsonState) space(d *Decoder, c byte) {
 	if c != '\n' {
 		return
 	}
-	if !j.lineHas {
+	if !j.lineHas && (j.values == 0 || d.form == FormNDJSON) {
 		d.keepalive()
 	}
 	j.lineHas, j.skip = false, false
@@ -61,10 +61,30 @@ func (d *Decoder) readJSON(p []byte, i int) int {
 				d.spoil()
 				continue
 			}
+			if n := d.matchLine(p, i); n > i {
+				i = n
+				continue
+			}
 			d.beginDocument()
 		}
 	}
 	return i
+}
+
+// matchLine takes the line that p[i:] begins with if it matches the template,
+// and returns where it ends.
+func (d *Decoder) matchLine(p []byte, i int) int {
+	if d.form != FormNDJSON || d.template.n == 0 {
+		return i
+	}
+	n := bytes.IndexByte(p[i:], '\n')
+	if n < 0 || !d.template.match(p[i:i+n]) {
+		return i
+	}
+	d.json.values++
+	d.json.lineHas = true
+	d.applyMatch(i + n)
+	return i + n
 }
 
 func (d *Decoder) beginDocument() {
@@ -140,6 +160,9 @@ func (d *Decoder) endDocument(end int) {
 		j.values++
 	}
 	d.apply(end)
+	if d.form == FormNDJSON {
+		d.learn()
+	}
 	d.nextEvent()
 	if d.form == FormJSON && !d.totals.streaming && d.p.AfterTerminal == 0 {
 		d.p.AfterTerminal = end

@@ -41,9 +41,9 @@ const (
 )
 
 const (
-	inArray  = 0x80
-	maxDepth = 10_000 // as encoding/json
-	maxKey   = 48     // longer keys are nobody's
+	inArray = 0x80
+	deepest = 10_000 // as encoding/json
+	maxKey  = 48     // longer keys are nobody's
 
 	afterBackslash = 5
 )
@@ -161,7 +161,7 @@ func (s *scanner) begin(state scanState, keep, start int) {
 }
 
 func (s *scanner) push(kind byte, state scanState) {
-	if len(s.stack) == maxDepth {
+	if len(s.stack) == deepest {
 		s.state = docBad
 		return
 	}

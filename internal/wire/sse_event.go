@@ -97,8 +97,7 @@ func (d *Decoder) dispatch(end int) {
 			d.keepalive() // an event with no data is not dispatched
 		}
 	case s.fast:
-		d.event()
-		d.content(end)
+		d.applyMatch(end)
 	case s.done:
 		d.totals.sentinel = true
 		d.event()
@@ -124,8 +123,8 @@ func (d *Decoder) document(end int) {
 		d.malformed()
 	default:
 		d.apply(end)
-		if raw := d.rawEvent(); s.lines == 1 && s.name == nameOther && int64(len(raw)) == d.partial && !d.ev.collect {
-			d.template.learn(raw, &d.ev)
+		if s.lines == 1 && s.name == nameOther {
+			d.learn()
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A row is one line of testdata/stream_manifest.json.
-type row struct {
+type streamRow struct {
 	Name        string
 	Kind        string
 	File        string
@@ -20,13 +20,13 @@ type row struct {
 	Expect      map[string]any
 }
 
-func rows(t testing.TB) []row {
+func streamRows(t testing.TB) []streamRow {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/stream_manifest.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []row
+	var all []streamRow
 	if err := json.Unmarshal(raw, &all); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func rows(t testing.TB) []row {
 	return all
 }
 
-func (r row) body(t testing.TB) []byte {
+func (r streamRow) body(t testing.TB) []byte {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", r.File))
 	if err != nil {
@@ -60,7 +60,7 @@ func decode(contentType string, body []byte, clean, text bool, cuts ...int) Resu
 }
 
 func TestEveryRowOfTheManifest(t *testing.T) {
-	for _, r := range rows(t) {
+	for _, r := range streamRows(t) {
 		t.Run(r.Name, func(t *testing.T) {
 			got := flatten(decode(r.ContentType, r.body(t), r.AfterBytes == "", true))
 			for key, want := range r.Expect {
@@ -137,7 +137,7 @@ func compare(got, want any) string {
 }
 
 func TestABodySplitAnywhereIsTheSameBody(t *testing.T) {
-	for _, r := range rows(t) {
+	for _, r := range streamRows(t) {
 		t.Run(r.Name, func(t *testing.T) {
 			body := r.body(t)
 			for _, text := range []bool{true, false} {
@@ -165,7 +165,7 @@ func TestABodySplitAnywhereIsTheSameBody(t *testing.T) {
 // The fast path and the scan must agree, and only decoders that collect text
 // never take the fast path.
 func TestTheTemplateChangesNothing(t *testing.T) {
-	for _, r := range rows(t) {
+	for _, r := range streamRows(t) {
 		scanned := decode(r.ContentType, r.body(t), true, true)
 		fast := decode(r.ContentType, r.body(t), true, false)
 		scanned.Text = ""
@@ -192,7 +192,7 @@ func randomCuts(rng *rand.Rand, n int) []int {
 }
 
 func TestLineEndsAreAllTheSame(t *testing.T) {
-	for _, r := range rows(t) {
+	for _, r := range streamRows(t) {
 		if !strings.HasSuffix(r.File, ".sse") {
 			continue
 		}

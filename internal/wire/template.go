@@ -6,21 +6,24 @@ import "bytes"
 // letters of content. A template is the last event that was content and
 // nothing else, with holes where its neighbours differ. A line that equals it
 // outside the holes, and has strings and numbers in them, is such an event
-// too, and costs two comparisons instead of a scan.
+// too, and costs a few comparisons instead of a scan.
 //
 // That is exact, not a guess: a hole is the inside of a string or a number
-// whose value decides nothing, so the line is the same JSON document but for
-// that value.
+// whose value decides nothing, or a count of tokens, which is read. So the
+// line is the same JSON document but for those values.
 type template struct {
-	data  []byte
-	holes [maxHoles]hole
-	n     int // how many holes; zero is no template
+	data    []byte
+	holes   [maxHoles]hole
+	n       int // how many holes; zero is no template
+	counted bool
+	counts  counts // of the last match
 }
 
 // A hole is what lies between two offsets of a document.
 type hole struct {
 	from, to int
 	kind     holeKind
+	slot     slot // of a count
 }
 
 type holeKind uint8
@@ -29,17 +32,18 @@ const (
 	holeContent holeKind = iota // a string that is not empty
 	holeAny                     // a string
 	holeNumber
+	holeCount // a number of tokens
 )
 
 const (
-	maxHoles    = 6
+	maxHoles    = 10
 	maxTemplate = 4 << 10
 )
 
 // hole notes that the scalar between from and to may differ.
-func (e *event) hole(from, to int, kind holeKind) {
+func (e *event) hole(from, to int, kind holeKind, s slot) {
 	if e.numHoles < maxHoles {
-		e.holes[e.numHoles] = hole{from, to, kind}
+		e.holes[e.numHoles] = hole{from, to, kind, s}
 	}
 	e.numHoles++
 }
@@ -52,12 +56,16 @@ func (t *template) learn(data []byte, e *event) {
 	}
 	t.data = append(t.data[:0], data...)
 	t.holes, t.n = e.holes, e.numHoles
+	t.counted = e.counts.seen != 0 || e.counts.cost != 0
 }
 
 // match reports whether data differs from the template in its holes only.
 func (t *template) match(data []byte) bool {
 	if t.n == 0 {
 		return false
+	}
+	if t.counted {
+		t.counts = counts{}
 	}
 	from := 0
 	for i := range t.n {
@@ -71,6 +79,9 @@ func (t *template) match(data []byte) bool {
 		if n < 0 {
 			return false
 		}
+		if h.kind == holeCount {
+			t.counts.set(h.slot, data[:n])
+		}
 		data = data[n:]
 		from = h.to
 	}
@@ -81,7 +92,7 @@ func (t *template) match(data []byte) bool {
 // or -1.
 func fill(data []byte, kind holeKind) int {
 	n := 0
-	if kind == holeNumber {
+	if kind >= holeNumber {
 		for n < len(data) && isNumberByte(data[n]) {
 			n++
 		}

@@ -35,6 +35,23 @@ func (d *Decoder) apply(end int) {
 	d.endings(end)
 }
 
+// applyMatch takes note of an event that matched the template.
+func (d *Decoder) applyMatch(end int) {
+	d.event()
+	d.content(end)
+	if d.template.counted {
+		d.totals.counts.merge(&d.template.counts)
+	}
+}
+
+// learn makes the event in d.ev the template, if the next is likely to be one
+// like it.
+func (d *Decoder) learn() {
+	if raw := d.rawEvent(); int64(len(raw)) == d.partial && !d.ev.collect {
+		d.template.learn(raw, &d.ev)
+	}
+}
+
 // says reports whether the event in d.ev has content.
 func (d *Decoder) says() bool {
 	e := &d.ev
