@@ -102,23 +102,6 @@ func (k eventKind) dialect() Dialect {
 	return DialectUnknown
 }
 
-// dialect says what the event shows of the dialect.
-func (e *event) dialect() Dialect {
-	switch {
-	case e.kind.dialect() != DialectUnknown:
-		return e.kind.dialect()
-	case e.choiceKey:
-		return DialectChat
-	case e.candKey, e.block != "":
-		return DialectGemini
-	case e.done != doneAbsent:
-		return DialectOllama
-	case e.isBody:
-		return DialectResponses
-	}
-	return DialectUnknown
-}
-
 // intern returns the string of a word that ends answers, without an
 // allocation for the usual ones.
 func intern(word []byte) string {

@@ -19,6 +19,7 @@ type frameState struct {
 	event     string
 	exception string // of an error, the name
 	broken    bool   // the framing is lost
+	inner     []byte // the event in an event
 }
 
 type framePart uint8
@@ -217,7 +218,8 @@ func (d *Decoder) endFrame(end int) {
 // innerEvent takes a chunk of InvokeModelWithResponseStream: the event of
 // another dialect in base64. One that was too long to keep is content.
 func (d *Decoder) innerEvent(end int) {
-	inner, err := base64.StdEncoding.AppendDecode(nil, d.ev.inner)
+	inner, err := base64.StdEncoding.AppendDecode(d.frame.inner[:0], d.ev.inner)
+	d.frame.inner = inner
 	tooLong := len(d.ev.inner) >= keepFrame
 	d.nextEvent()
 	if tooLong {

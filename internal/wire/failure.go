@@ -44,7 +44,7 @@ func (d *Decoder) note(f failure, raw []byte, end int) {
 	if t.content == 0 {
 		f.position = "first"
 	}
-	f.frame = append([]byte(nil), raw[:min(len(raw), keepFrame)]...)
+	f.frame = append([]byte(nil), raw[:min(len(raw), d.keep)]...)
 	t.failure = f
 	d.p.AfterError = end
 }

@@ -42,12 +42,14 @@ func (d *Decoder) readJSON(p []byte, i int) int {
 	for i < len(p) {
 		c := p[i]
 		switch {
+		case j.broken:
+			return len(p)
 		case j.inside:
 			i = d.readDocument(p, i)
 		case isSpace(c):
 			j.space(d, c)
 			i++
-		case j.skip, j.broken && d.form != FormNDJSON:
+		case j.skip:
 			i = d.skipLine(p, i)
 		case j.depth > 0:
 			i = d.readArray(p, i)
@@ -180,9 +182,6 @@ func (d *Decoder) spoil() {
 }
 
 func (d *Decoder) skipLine(p []byte, i int) int {
-	if d.json.broken {
-		return len(p)
-	}
 	if n := bytes.IndexByte(p[i:], '\n'); n >= 0 {
 		return i + n
 	}

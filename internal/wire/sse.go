@@ -6,7 +6,7 @@ import "bytes"
 // the WHATWG, plus JSON without a data field, which Gemini and others fall
 // back to when they fail.
 type sseState struct {
-	line   []byte // the beginning of a line that has not ended, up to keepFrame
+	line   []byte // the beginning of a line that has not ended, up to Decoder.keep
 	mode   lineMode
 	skipLF bool // the last byte was a CR: an LF belongs to it
 	lf, cr int  // the next of each in what Write was given
@@ -92,10 +92,12 @@ func (d *Decoder) holdLine(part []byte) {
 		return
 	}
 	d.keepRaw() // it may lie in s.line
-	s.line = append(s.line, part...)
-	if len(s.line) <= keepFrame {
+	room := d.keep - len(s.line)
+	if len(part) <= room {
+		s.line = append(s.line, part...)
 		return
 	}
+	s.line = append(s.line, part[:room]...)
 	s.mode = lineExtra
 	if data, ok := dataField(s.line); ok {
 		s.mode = lineData
@@ -107,6 +109,7 @@ func (d *Decoder) holdLine(part []byte) {
 		d.piece(s.line)
 	}
 	s.line = s.line[:0]
+	d.holdLine(part[room:])
 }
 
 // held is how much of an event is in a line that has not ended.
@@ -123,6 +126,10 @@ func (s *sseState) held(d *Decoder) int64 {
 // endLine takes the rest of a line, which ends before offset end.
 func (d *Decoder) endLine(rest []byte, end int) {
 	s := &d.sse
+	if len(s.line) > 0 && len(s.line)+len(rest) > d.keep {
+		d.holdLine(rest)
+		rest = nil
+	}
 	mode := s.mode
 	s.mode = lineHeld
 	switch {

@@ -19,7 +19,8 @@ type Decoder struct {
 	ev       event
 	template template
 	rawRef   []byte // the data of the current event, when it lies in what Write was given
-	raw      []byte // else a copy of it, up to keepFrame
+	raw      []byte // else a copy of it, up to keep
+	keep     int    // how much of a line or an event is kept: keepFrame
 	partial  int64  // bytes of the event that is not finished
 
 	sse    sseState
@@ -114,7 +115,7 @@ type StreamError struct {
 // of the request only tells whether an answer of a model is due; it may be
 // empty.
 func NewDecoder(contentType, path string) *Decoder {
-	d := &Decoder{declared: declaredForm(contentType), strict: path == "" || isInference(path)}
+	d := &Decoder{declared: declaredForm(contentType), strict: path == "" || isInference(path), keep: keepFrame}
 	d.scan.ev = &d.ev
 	d.scan.reset()
 	if d.declared == FormOpaque {
@@ -176,14 +177,14 @@ func (d *Decoder) refRaw(data []byte) {
 // keepRaw copies the raw event, for what Write was given is going away.
 func (d *Decoder) keepRaw() {
 	if d.rawRef != nil {
-		d.raw = append(d.raw[:0], d.rawRef[:min(len(d.rawRef), keepFrame)]...)
+		d.raw = append(d.raw[:0], d.rawRef[:min(len(d.rawRef), d.keep)]...)
 		d.rawRef = nil
 	}
 }
 
 func (d *Decoder) addRaw(data []byte) {
 	d.keepRaw()
-	if room := keepFrame - len(d.raw); room > 0 {
+	if room := d.keep - len(d.raw); room > 0 {
 		d.raw = append(d.raw, data[:min(room, len(data))]...)
 	}
 }

@@ -216,3 +216,29 @@ func TestLineEndsAreAllTheSame(t *testing.T) {
 		}
 	}
 }
+
+// A decoder that keeps next to nothing reads everything as it reads a line of
+// 64 MiB. Only what an error says is lost to it.
+func TestLongLinesAreReadAsShortOnes(t *testing.T) {
+	for _, r := range streamRows(t) {
+		body := r.body(t)
+		want := decode(r.ContentType, body, true, true)
+		for _, cuts := range [][]int{nil, everywhere(body), {len(body) / 2}} {
+			d := NewDecoder(r.ContentType, "")
+			d.keep, d.ev.collect = 16, true
+			from := 0
+			for _, cut := range append(cuts, len(body)) {
+				d.Write(body[from:cut])
+				if len(d.raw) > d.keep || len(d.sse.line) > d.keep {
+					t.Fatalf("%s: keeps %d and %d bytes, want at most %d", r.Name, len(d.raw), len(d.sse.line), d.keep)
+				}
+				from = cut
+			}
+			got := d.End(true)
+			got.Error, got.Retryable, got.Wait = want.Error, want.Retryable, want.Wait
+			if got != want {
+				t.Errorf("%s:\n got %+v\nwant %+v", r.Name, got, want)
+			}
+		}
+	}
+}

@@ -37,7 +37,7 @@ const (
 
 const (
 	maxHoles    = 10
-	maxTemplate = 4 << 10
+	maxTemplate = 4 << 10 // longer events are not ordinary
 )
 
 // hole notes that the scalar between from and to may differ.
