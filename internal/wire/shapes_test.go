@@ -187,6 +187,37 @@ var shapes = []struct {
 		want{complete: true, strength: "strong", terminal: "finish_reason", finish: "stop", text: "a", content: 1},
 	},
 	{
+		"an error object with no code", sseType,
+		events(`{"object":"error","message":"boom","type":"server_error"}`),
+		want{terminal: "error", position: "first", class: "server_error", typ: "server_error"},
+	},
+	{
+		"a code and a message beside choices", sseType,
+		events(`{"code":500,"message":"not one","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}`),
+		want{complete: true, strength: "strong", terminal: "finish_reason", finish: "stop", text: "a", content: 1},
+	},
+	{
+		"two errors, of which the first counts", sseType,
+		events(`{"error":{"type":"insufficient_quota","message":"x"}}`, `{"choices":[{"delta":{"content":"a"}}]}`, `{"error":{"type":"server_error","message":"x"}}`),
+		want{terminal: "error", text: "a", content: 1, position: "first", class: "quota_exhausted", typ: "insufficient_quota"},
+	},
+	{
+		"content that is empty after content", sseType,
+		events(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`, `{"choices":[{"index":0,"delta":{"content":""}}]}`, `{"choices":[{"index":0,"delta":{"content":"b"}}]}`),
+		want{truncated: true, terminal: "none", text: "ab", content: 2},
+	},
+	{
+		"a finish as long as a null", sseType,
+		events(`{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}`, `{"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"ok"}]}`),
+		want{complete: true, strength: "strong", terminal: "finish_reason", finish: "ok", text: "ab", content: 2},
+	},
+	{
+		"Anthropic whose last deltas carry more than the reason", sseType,
+		events(`{"type":"message_delta","delta":{"container":{"id":"a","name":"one"},"stop_reason":null}}`, `{"type":"message_delta","delta":{"container":{"id":"a","name":"two"},"stop_reason":null}}`,
+			`{"type":"message_delta","delta":{"container":{"id":"a","name":"two"},"stop_reason":"end_turn"}}`),
+		want{complete: true, strength: "strong", terminal: "message_delta", finish: "end_turn"},
+	},
+	{
 		"keep-alives of every kind", sseType,
 		": hello\n\n:\n\nevent: ping\ndata: {}\n\nevent: ping\n\nid: 4\n\nretry: 100\n\ndata:\n\ndata\n\ndata: {\"type\":\"ping\"}\n\ndata: {\"type\":\"keepalive\",\"sequence_number\":9}\n\nevent: heartbeat\ndata: 2026-10-20\n\n",
 		want{truncated: true, terminal: "none", keepalives: 11},

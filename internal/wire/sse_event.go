@@ -53,7 +53,7 @@ func (d *Decoder) readData(data []byte) {
 	}
 	s.blank = false
 	switch {
-	case s.fast, s.done, d.scan.state == docDone:
+	case s.fast, s.done:
 		s.fast, s.done, d.scan.state = false, false, docBad
 	case d.scan.state != docBad:
 		if n := d.scan.feed(data); d.scan.state == docDone && len(trimSpace(data[n:])) > 0 {
