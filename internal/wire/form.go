@@ -17,7 +17,7 @@ const (
 	FormBedrock             // application/vnd.amazon.eventstream
 	FormHTML                // a page, mostly of a proxy
 	FormText                // text that is none of the above
-	FormOpaque              // a type that no answer of a model has: not looked at
+	FormOpaque              // binary, or of a type that no answer of a model has: not looked at
 )
 
 func (f Form) String() string {
@@ -96,6 +96,8 @@ func (d *Decoder) sniff(p []byte) int {
 			d.totals.keepalive = 0 // blank lines mean nothing here
 		case d.declared == FormJSON && strings.IndexByte(`"-0123456789tfn`, c) >= 0:
 			d.form = FormJSON
+		case c < ' ':
+			d.form = FormOpaque // compressed, most likely
 		default:
 			d.form = FormText
 		}

@@ -50,6 +50,7 @@ func TestPlainBodies(t *testing.T) {
 		{name: "a sentence that begins like a literal", typ: jsonType, body: "no healthy upstream", form: FormText, retryable: true},
 		{name: "a transcript", typ: "text/plain", path: "/v1/audio/transcriptions", body: "Hello, this is a test.", form: FormText, complete: true},
 		{name: "speech", typ: "audio/mpeg", path: "/v1/audio/speech", body: "ID3\x00{", form: FormOpaque, complete: true},
+		{name: "a body that is compressed", typ: jsonType, body: "\x1f\x8b\x08\x00{", form: FormOpaque, complete: true},
 		{name: "JSON under a text type", typ: "text/plain; charset=utf-8", body: completion, form: FormJSON, complete: true, finish: "stop", text: "Hi"},
 		{name: "JSON that breaks in the middle", typ: jsonType, body: `{"choices":[}`, form: FormText, retryable: true},
 		{name: "a stream of something else", typ: sseType, path: "/mcp", body: events(`{"jsonrpc":"2.0","result":{}}`), form: FormSSE},

@@ -8,6 +8,9 @@ import "time"
 // Write, poll what Write returns, and close it with End. It never fails: what
 // it cannot read is malformed, and the bytes are the caller's business.
 //
+// The bytes must be those of the body itself: undo a Content-Encoding first,
+// or do without a decoder.
+//
 // A Decoder is not safe for concurrent use.
 type Decoder struct {
 	form     Form
