@@ -175,6 +175,8 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
+func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.next) }
+
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
 	b   *breaker

@@ -199,6 +199,8 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+func (t *limitTransport) CloseIdleConnections() { closeIdle(t.next) }
+
 // wake lets the head of key's queue look again.
 func (t *limitTransport) wake(key string) {
 	if q := t.queues.peek(key); q != nil {

@@ -239,3 +239,5 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return c.resp, c.err
 }
+
+func (t *retryTransport) CloseIdleConnections() { closeIdle(t.next) }
