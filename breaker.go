@@ -190,9 +190,13 @@ type breakerPass struct {
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
 	t, ok := p.c.takePermit().(ticket)
-	if ok && t.b != p.b { // the queue asked about another key
+	over := p.ctx.Err() != nil      // nothing of it will go out
+	if ok && (over || t.b != p.b) { // the queue asked about another key
 		t.settle(outcomeCancelled)
 		ok = false
+	}
+	if over {
+		return contextError(p.ctx)
 	}
 	if !ok {
 		if t, ok = p.b.allow(); !ok {
