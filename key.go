@@ -26,11 +26,21 @@ func KeyByHost(req *http.Request) string {
 // same one can share its answer.
 type keyer struct{ of KeyFunc }
 
+// key returns the key of req. The call keeps it for its other layers, which all
+// see copies of one request with one URL. Another URL is another request: a base
+// may use the context of its own for one to another host.
 func (k *keyer) key(c *call, req *http.Request) string {
-	if c.keyer != k {
-		c.keyer, c.key = k, k.of(req)
+	c.mu.Lock()
+	if c.keyer == k && c.url == req.URL {
+		defer c.mu.Unlock()
+		return c.key
 	}
-	return c.key
+	c.mu.Unlock()
+	key := k.of(req) // not under the lock: it is the user's function
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keyer, c.url, c.key = k, req.URL, key
+	return key
 }
 
 // maxKeys bounds how many keys a layer remembers while they are idle.
