@@ -123,7 +123,11 @@ func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
 
 // hold, enter and refusal make it a holder.
 func (t *breakerTransport) hold(key string, now time.Time) hold {
-	return t.keys.get(key, now).hold(now)
+	b := t.keys.peek(key)
+	if b == nil {
+		return hold{} // as a new one would say
+	}
+	return b.hold(now)
 }
 
 func (t *breakerTransport) enter(key string, c *call) bool {

@@ -47,7 +47,9 @@ func (k *keyer) key(c *call, req *http.Request) string {
 const maxKeys = 1024
 
 // keyed holds one E per key. Looking one up takes no lock. Past maxKeys the
-// longest idle are forgotten; those in use are kept, however many.
+// longest idle are forgotten; those in use are kept, however many. So that many
+// in use cost no sweep each, there is one a second, or when their number has
+// doubled.
 type keyed[E any] struct {
 	make func(key string) *E
 	// retire reports whether e is idle, and if so makes it unusable: whoever got
@@ -56,7 +58,9 @@ type keyed[E any] struct {
 
 	entries sync.Map     // string → *entry[E]
 	count   atomic.Int64 // of entries, about
-	mu      sync.Mutex   // held while adding
+	mu      sync.Mutex   // held while adding; guards the rest
+	swept   time.Time    // when it was last
+	left    int64        // how many entries were left then
 }
 
 type entry[E any] struct {
@@ -88,8 +92,9 @@ func (k *keyed[E]) add(key string, now time.Time) *E {
 	if e := k.peek(key); e != nil {
 		return e
 	}
-	if k.count.Load() >= maxKeys {
+	if n := k.count.Load(); n >= maxKeys && (n >= 2*k.left || now.Sub(k.swept) >= time.Second) {
 		k.evict(now)
+		k.swept, k.left = now, k.count.Load()
 	}
 	en := &entry[E]{e: k.make(key)}
 	en.used.Store(now.UnixNano())
