@@ -148,6 +148,8 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
+func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }
+
 // attempt is one attempt from its start to the end of its body.
 type attempt struct {
 	t       *attemptTransport

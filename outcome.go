@@ -93,20 +93,21 @@ func judgeError(ctx context.Context, err error) outcome {
 // errPanicked is the error of an attempt during which a layer further in panicked.
 var errPanicked = errors.New("steady: a layer below panicked")
 
-// errBody marks an error that came from the caller's own request body.
-type errBody struct{ error }
+// errRequest marks an error that is about the caller's request, such as that of
+// its body's reader, so that no layer further out blames the provider for it.
+type errRequest struct{ error }
 
-func (e errBody) Unwrap() error { return e.error }
+func (e errRequest) Unwrap() error { return e.error }
 
 // callersFault reports whether err is about the request, so that no provider
 // can be blamed and no re-send can help. Most such errors of net/http have no
 // type; these are their texts.
 func callersFault(err error) bool {
-	if _, ok := errors.AsType[errBody](err); ok {
+	if _, ok := errors.AsType[errRequest](err); ok {
 		return true
 	}
 	text := err.Error()
-	for _, s := range [...]string{"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request.URL"} {
+	for _, s := range [...]string{"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request.", "ContentLength="} {
 		if strings.Contains(text, s) {
 			return true
 		}

@@ -170,7 +170,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
 		if p.cost = n; n < 0 {
 			closeBody(req)
-			return nil, fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)
+			return nil, errRequest{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
 	if err := p.again(req); err != nil {
@@ -198,6 +198,8 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return resp, nil
 }
+
+func (t *limitTransport) CloseIdleConnections() { closeIdle(t.next) }
 
 // wake lets the head of key's queue look again.
 func (t *limitTransport) wake(key string) {

@@ -146,6 +146,9 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	if err != nil && b.err == nil {
 		b.err = err
 	}
+	if err != nil && err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
+		err = errRequest{err}
+	}
 	return n, err
 }
 

@@ -158,9 +158,12 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 	own := *c
 	own.apply(opts)
 	if own.ratio != c.ratio || own.perSecond != c.perSecond {
-		return nil, errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")
+		return nil, errRequest{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
 	}
-	return &own, own.validate()
+	if err := own.validate(); err != nil {
+		return nil, errRequest{err}
+	}
+	return &own, nil
 }
 
 // Retry returns the layer that sends a failed request again when that is safe and
@@ -239,3 +242,5 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return c.resp, c.err
 }
+
+func (t *retryTransport) CloseIdleConnections() { closeIdle(t.next) }

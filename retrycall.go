@@ -169,7 +169,7 @@ func (c *retryCall) giveUp(why error) {
 		return
 	}
 	switch {
-	case why == nil && c.attempts == 1:
+	case why == nil && c.attempts <= 1:
 		return // as it is
 	case why == nil:
 		why = c.err

@@ -76,11 +76,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections closes the idle connections of the base transport, if it
 // can. [http.Client.CloseIdleConnections] calls it.
-func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
+func (t *Transport) CloseIdleConnections() { closeIdle(t.base) }
 
 // KeyState is what the layers of a [Transport] know of one key at one moment.
 type KeyState struct {
