@@ -239,6 +239,9 @@ func inference(req *http.Request) bool {
 		return false
 	}
 	path := strings.TrimSuffix(req.URL.Path, "/")
+	if strings.Contains(path, "/threads/") {
+		return false // .../threads/{id}/messages stores a message and asks no model
+	}
 	for _, s := range [...]string{
 		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
 		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
