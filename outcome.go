@@ -107,7 +107,10 @@ func callersFault(err error) bool {
 		return true
 	}
 	text := err.Error()
-	for _, s := range [...]string{"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request.", "ContentLength="} {
+	for _, s := range [...]string{
+		"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request.",
+		"http: ContentLength=", "http2: request body larger than specified",
+	} {
 		if strings.Contains(text, s) {
 			return true
 		}
@@ -124,19 +127,26 @@ func neverSent(err error) bool {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return true
 	}
-	if badCertificate(err) {
-		return true
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+	if badCertificate(err) || brokenTLS(err) {
 		return true
 	}
 	text := err.Error()
-	for _, s := range [...]string{"TLS handshake timeout", "tls: ", "REFUSED_STREAM", "http: server closed idle connection", "http2: no cached connection", "can't assign requested address"} {
+	for _, s := range [...]string{"REFUSED_STREAM", "http: server closed idle connection", "http2: no cached connection", "can't assign requested address"} {
 		if strings.Contains(text, s) {
 			return true
 		}
 	}
 	return false
+}
+
+// brokenTLS reports whether err is one of TLS. Most are about the handshake, but
+// a connection that has carried a request can break with the same ones.
+func brokenTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	text := err.Error()
+	return strings.Contains(text, "TLS handshake timeout") || strings.Contains(text, "tls: ")
 }
 
 func badCertificate(err error) bool {

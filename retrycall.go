@@ -60,17 +60,20 @@ func (c *retryCall) send() {
 }
 
 // judge adds to the common verdict what only the request body tells: whose
-// reader failed, and that a request of which only a part went out was not done.
+// reader failed, that a request of which only a part went out was not done, and
+// that one whose whole body went out was past the handshake.
 func (c *retryCall) judge() verdict {
 	v := judge(c.ctx, c.resp, c.err)
 	if c.err == nil {
 		return v
 	}
-	switch err, part := c.body.fate(); {
+	switch err, read := c.body.fate(); {
 	case err != nil && errors.Is(c.err, err):
 		v.outcome = outcomeDeclined
-	case part && v.outcome == outcomeUnknown:
+	case read == extentPart && v.outcome == outcomeUnknown && c.ctx.Err() == nil:
 		v.outcome = outcomeFailed
+	case read == extentWhole && v.outcome == outcomeFailed && brokenTLS(c.err) && !badCertificate(c.err):
+		v.outcome = outcomeUnknown
 	}
 	return v
 }
@@ -236,6 +239,9 @@ func inference(req *http.Request) bool {
 		return false
 	}
 	path := strings.TrimSuffix(req.URL.Path, "/")
+	if strings.Contains(path, "/threads/") {
+		return false // .../threads/{id}/messages stores a message and asks no model
+	}
 	for _, s := range [...]string{
 		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
 		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
