@@ -2,6 +2,7 @@ package steady
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -37,9 +38,9 @@ func defaultAttemptConfig() attemptConfig {
 
 func (c *attemptConfig) validate() error {
 	if c.header < 0 {
-		return fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header)
+		return errors.Join(fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header), c.keyer.validate())
 	}
-	return nil
+	return c.keyer.validate()
 }
 
 // HeaderTimeout bounds the time from the start of an attempt to the headers of

@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,6 +26,13 @@ func KeyByHost(req *http.Request) string {
 // keyer is a KeyFunc with an identity, so that the layers that New gives the
 // same one can share its answer.
 type keyer struct{ of KeyFunc }
+
+func (k *keyer) validate() error {
+	if k.of == nil {
+		return errors.New("steady: WithKey(nil): must not be nil")
+	}
+	return nil
+}
 
 func (k *keyer) key(c *call, req *http.Request) string {
 	if c.keyer != k {
