@@ -90,7 +90,7 @@ type attemptTransport struct {
 }
 
 // errHeaderTimeout is the cause for which the attempt's context ends when no
-// headers come. Like net/http's own it is a timeout and matches
+// headers come. Like net/http's own it is a net.Error and a timeout, and matches
 // context.DeadlineExceeded.
 type errHeaderTimeout struct{ after time.Duration }
 
@@ -98,6 +98,7 @@ func (e errHeaderTimeout) Error() string {
 	return fmt.Sprintf("steady: no response headers within %v", e.after)
 }
 func (errHeaderTimeout) Timeout() bool        { return true }
+func (errHeaderTimeout) Temporary() bool      { return true } // or it were no net.Error
 func (errHeaderTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // headerClock is the timer of an attempt that has a header timeout.
