@@ -53,7 +53,7 @@ func (c *breakerConfig) validate() error {
 	if c.openFor < time.Millisecond {
 		errs = append(errs, fmt.Errorf("steady: OpenFor(%v): must be at least 1ms", c.openFor))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // TripAfter sets how many failures in a row open the breaker. The default is 5.

@@ -180,7 +180,7 @@ func TestRB1_EveryAttemptSendsTheSameBytesInTheSameFraming(t *testing.T) {
 // spiedRequest knows every body that was handed out for a request.
 type spiedRequest struct {
 	mu     sync.Mutex
-	bodies []*spyBody
+	bodies []*readSpy
 }
 
 // spyOn has every body of req watched. The closing of the real ones is left to
@@ -193,7 +193,7 @@ func spyOn(req *http.Request) *spiedRequest {
 	watched := func(rc io.ReadCloser) io.ReadCloser {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		b := &spyBody{Reader: rc}
+		b := &readSpy{Reader: rc}
 		s.bodies = append(s.bodies, b)
 		return b
 	}
@@ -215,7 +215,7 @@ func spyOn(req *http.Request) *spiedRequest {
 func (s *spiedRequest) check(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
-	bodies := append([]*spyBody(nil), s.bodies...)
+	bodies := append([]*readSpy(nil), s.bodies...)
 	s.mu.Unlock()
 	for i, b := range bodies {
 		for end := time.Now().Add(5 * time.Second); b.closes.Load() == 0 && time.Now().Before(end); {
@@ -280,7 +280,7 @@ func TestReplayBuffer_Limit(t *testing.T) {
 						return respond(req, 503, nil, nil), nil
 					})
 					rt := steady.Retry(append(steadyWaits, steady.MaxAttempts(3), steady.ReplayBuffer(tc.limit))...)(base)
-					src := spy(body)
+					src := readSpyOf(body)
 					req := post(t, t.Context(), "")
 					req.Body, req.GetBody, req.ContentLength = src, nil, int64(tc.size)
 					resp, err := rt.RoundTrip(req)
@@ -528,7 +528,7 @@ func TestGetBodyThatFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := play(tc.step)
 				rt := must(t)(steady.New(steady.WithBase(base), steady.WithConcurrency(1)))
-				body := spy("question")
+				body := readSpyOf("question")
 				req := post(t, t.Context(), "")
 				req.Body, req.ContentLength = body, 8
 				req.GetBody = func() (io.ReadCloser, error) { return nil, errGone }

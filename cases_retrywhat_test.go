@@ -18,23 +18,23 @@ import (
 	"github.com/steadyhttp/steady"
 )
 
-// spyBody is a request body that counts what is done to it.
-type spyBody struct {
+// readSpy is a request body that counts what is done to it.
+type readSpy struct {
 	io.Reader
 	closes     atomic.Int32
 	readsAfter atomic.Int32 // reads after the first Close
 }
 
-func spy(s string) *spyBody { return &spyBody{Reader: strings.NewReader(s)} }
+func readSpyOf(s string) *readSpy { return &readSpy{Reader: strings.NewReader(s)} }
 
-func (b *spyBody) Read(p []byte) (int, error) {
+func (b *readSpy) Read(p []byte) (int, error) {
 	if b.closes.Load() > 0 {
 		b.readsAfter.Add(1)
 	}
 	return b.Reader.Read(p)
 }
 
-func (b *spyBody) Close() error { b.closes.Add(1); return nil }
+func (b *readSpy) Close() error { b.closes.Add(1); return nil }
 
 // steadyWaits makes every backoff its ceiling, so that times are exact.
 var steadyWaits = []steady.RetryOption{steady.PlusMinus(0), steady.Delays(time.Second, time.Minute)}

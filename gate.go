@@ -52,6 +52,10 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// AfterFunc lets package context register a child with the caller's own context,
+// if that has such a method. Else every child would cost a goroutine there.
+func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
+
 // enter returns the call that req belongs to. When there is none it makes one,
 // and a copy of req that carries it; made tells the layer that it is the
 // outermost one and owes a leave.

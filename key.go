@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,6 +26,13 @@ func KeyByHost(req *http.Request) string {
 // keyer is a KeyFunc with an identity, so that the layers that New gives the
 // same one can share its answer.
 type keyer struct{ of KeyFunc }
+
+func (k *keyer) validate() error {
+	if k.of == nil {
+		return errors.New("steady: WithKey(nil): must not be nil")
+	}
+	return nil
+}
 
 // key returns the key of req. The call keeps it for its other layers, which all
 // see copies of one request with one URL. Another URL is another request: a base

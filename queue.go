@@ -38,9 +38,9 @@ const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
 	q := &queue{key: key, cfg: cfg}
-	if cfg.rate != rate.Inf {
+	if cfg.limited {
 		q.bucket = rate.NewLimiter(cfg.rate, cfg.burst)
-		if cfg.initial >= 0 {
+		if cfg.initialSet {
 			q.bucket.AllowN(time.Now(), cfg.burst-cfg.initial)
 		}
 	}

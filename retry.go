@@ -61,7 +61,7 @@ func (c *retryConfig) validate() error {
 	bad(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
 	bad(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
 	bad(!(c.percent >= 0 && c.percent <= 1), "PlusMinus(%v): must be from 0 to 1", c.percent)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // MaxAttempts sets how many attempts a call may have in all, whatever they fail
@@ -159,6 +159,9 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 	own.apply(opts)
 	if own.ratio != c.ratio || own.perSecond != c.perSecond {
 		return nil, errRequest{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
+	}
+	if own.keyer != c.keyer {
+		return nil, errRequest{errors.New("steady: WithKey: is the layer's and cannot be set for one request")}
 	}
 	if err := own.validate(); err != nil {
 		return nil, errRequest{err}

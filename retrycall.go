@@ -40,7 +40,7 @@ func (c *retryCall) send() {
 	inner := c.outer.fresh(c.attempts)
 	req := c.req.WithContext(inner)
 	c.body.put(req)
-	last := c.resp
+	last, lastErr := c.resp, c.err
 	c.resp, c.err = c.t.next.RoundTrip(req)
 	inner.leave(c.req, c.resp)
 	c.verdict = c.judge()
@@ -48,15 +48,28 @@ func (c *retryCall) send() {
 	case c.err == nil:
 		c.status = c.resp.StatusCode
 	case c.verdict.outcome == outcomeRefused:
-		c.attempts--
-		if last != nil { // better the provider's word than a layer's
-			c.resp, c.err = last, nil
-			c.resp.Body = c.held
-		}
+		c.refused(last, lastErr)
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
 		c.budget.refund() // that answer is no sign of overload
 	}
+}
+
+// refused ends the call when a layer inside Retry did not let the attempt go,
+// which was none then. last and lastErr are what the one before ended in.
+func (c *retryCall) refused(last *http.Response, lastErr error) {
+	if c.attempts--; c.attempts == 0 {
+		return // the refusal as it is
+	}
+	c.budget.refund()
+	tellEnded(c.gates, c.verdict)
+	why := c.err
+	c.resp, c.err = last, lastErr
+	if last != nil { // better the provider's word than a layer's
+		c.resp.Body = c.held
+		return
+	}
+	c.giveUp(why)
 }
 
 // judge adds to the common verdict what only the request body tells: whose
@@ -168,7 +181,7 @@ func (c *retryCall) stop(err error) {
 // giveUp makes the error of a call that ends in one. why is what kept it from
 // another attempt, if that is not the last attempt's own error.
 func (c *retryCall) giveUp(why error) {
-	if c.err == nil && why == nil {
+	if why == nil && (c.err == nil || c.verdict.outcome == outcomeRefused) { // refused has seen to it
 		return
 	}
 	switch {
