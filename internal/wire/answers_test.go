@@ -41,6 +41,7 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		// Days and windows.
 		{name: "a day among violations, listed last, in another order", status: 429, body: `{"error":{"details":[{"retryDelay":"7s","@type":"type.googleapis.com/google.rpc.RetryInfo"},{"violations":[{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel"},{"quotaId":"GenerateRequestsPerDayPerProjectPerModel"}],"@type":"type.googleapis.com/google.rpc.QuotaFailure"}],"status":"RESOURCE_EXHAUSTED","code":429}}`, want: ClassQuotaDaily},
 		{name: "a minute, in an array in an array", status: 429, body: `[[{"error":{"code":429,"message":"You exceeded your current quota","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.0000001s"}]}}]]`, want: ClassRateLimit, wait: "body.RetryInfo 1.001s", scope: "requests"},
+		{name: "a minute without a time", status: 429, body: `{"error":{"code":429,"message":"You exceeded your current quota","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]}]}}`, want: ClassRateLimit, scope: "requests"},
 		{name: "a day that a relay quotes", status: 429, body: `{"error":{"message":"litellm.RateLimitError: geminiException - {\n \"error\": {\"code\": 429, \"details\": [{\"@type\": \"type.googleapis.com/google.rpc.QuotaFailure\", \"violations\": [{\"quotaId\": \"GenerateRequestsPerDayPerProject\"}]}]}}","type":"throttling_error","code":"429"}}`, want: ClassQuotaDaily},
 		{name: "current quota with a time", status: 429, body: `{"error":{"message":"You exceeded your current quota. Please retry in 12s.","code":429,"status":"RESOURCE_EXHAUSTED"}}`, want: ClassRateLimit, wait: "body.message 12s"},
 		{name: "current quota and no more", status: 429, body: `[{"error":{"message":"You exceeded your current quota, please check your plan.","code":429,"status":"RESOURCE_EXHAUSTED"}}]`, want: ClassQuotaExhausted},
@@ -57,6 +58,7 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		{name: "context in Google's words", status: 400, body: `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}`, want: ClassContextLength},
 		{name: "context of llama.cpp", status: 400, body: `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, want: ClassContextLength},
 		{name: "too large only beside what is used", status: 429, body: `{"error":{"type":"tokens","message":"Request too large right now: Limit 100, Used 50, Requested 60"}}`, want: ClassRateLimit},
+		{name: "commas are part of a figure", status: 429, body: `{"error":{"message":"Rate limit reached: Limit 9,000, Used 8,500, Requested 950."}}`, want: ClassRateLimit},
 		{name: "exactly the limit", status: 429, body: `{"error":{"message":"Rate limit reached: Limit 60, Used 50, Requested 60"}}`, want: ClassRateLimit},
 		{name: "too large, but how large is not said", status: 429, body: `{"error":{"message":"Request too large. Requested 60"}}`, want: ClassRateLimit},
 		{name: "a limit of nothing without a window", status: 429, header: []string{"x-ratelimit-limit-requests: 0"}, want: ClassRateLimit},
@@ -125,6 +127,8 @@ func TestAnswersThatNoFixtureHas(t *testing.T) {
 		{name: "a bare string", status: 429, body: `"slow down, try again in 5s"`, want: ClassRateLimit, wait: "body.message 5s"},
 		{name: "bare text", status: 429, body: "slow down, try again in 5s", want: ClassRateLimit, wait: "body.message 5s"},
 		{name: "a reason beside the message", status: 429, body: `{"error":{"message":"x","reason":"insufficient_quota"}}`, want: ClassQuotaExhausted},
+		{name: "error_code", status: 429, body: `{"error":{"message":"x","error_code":"insufficient_quota"}}`, want: ClassQuotaExhausted},
+		{name: "error_type", status: 429, body: `{"error":{"message":"x","error_type":"dynamic_token_limited"}}`, want: ClassRateLimit, scope: "tokens"},
 		{name: "a list of errors", status: 429, body: `{"success":false,"errors":[{"code":"quota_exceeded","message":"x"}]}`, want: ClassQuotaDaily},
 		{name: "details as an object", status: 400, body: `{"detail":{"error":{"code":"context_length_exceeded"}}}`, want: ClassContextLength},
 		{name: "JSON in a JSON string", status: 429, body: `"{\"error\":{\"type\":\"insufficient_quota\"}}"`, want: ClassQuotaExhausted},
@@ -184,6 +188,7 @@ func TestFramesThatAreErrors(t *testing.T) {
 		{`{"success":false,"errors":[{"code":7009,"message":"x"}]}`, ClassServerError, "7009"},
 		{`{"error":{"code":"abc","status":504}}`, ClassTimeout, "abc"},
 		{`{"error":{"code":"a:b","message":"rate limit"}}`, ClassServerError, "a:b"},
+		{`{"error":{"code":"200","message":"x"}}`, ClassServerError, "200"},
 		{`{"error":true,"message":"x"}`, ClassServerError, ""},
 		{`{"__type":"com.amazon.coral#ThrottlingException","message":"x"}`, ClassRateLimit, "com.amazon.coral#ThrottlingException"},
 		{`{"error":{"message":"Insufficient Balance","code":402}}`, ClassQuotaExhausted, "402"},
@@ -230,7 +235,7 @@ func TestFramesThatAreNoErrors(t *testing.T) {
 		`{"type":"response.output_item.done","item":{"type":"mcp_call","error":"x"}}`,
 		`{"type":"content_block_start","content_block":{"type":"web_search_tool_result","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}}`,
 		`{"code":0,"message":"ok","data":{}}`, `{"code":200,"message":"success"}`, `{"code":null,"message":"hello"}`,
-		`{"code":"x","message":"y","choices":[]}`, `{"success":false,"errors":[],"result":"x"}`, `{"error":0}`, `{"error":false}`, `{"error":[]}`, `{"error":"None"}`,
+		`{"code":"x","message":"y","choices":[]}`, `{"success":false,"errors":[],"result":"x"}`, `{"error":0}`, `{"object":"response","status":"completed","error":null}`, `{"object":"batch","status":"failed","errors":null,"error":null}`, `{"error":false}`, `{"error":[]}`, `{"error":"None"}`,
 		`{"message":{"role":"assistant","content":"error"},"code":7,"done":true}`,
 	} {
 		if v, isError := ClassifyFrame(200, []byte(raw)); isError || v != (Verdict{}) {
