@@ -27,13 +27,18 @@ func (f attemptOption) applyAttempt(c *attemptConfig) { f(c) }
 func (f attemptOption) applyTimeout(c *config)        { f(&c.attempt) }
 
 type attemptConfig struct {
-	header   time.Duration // 0 means no limit
-	observer Observer      // nil means none
-	keyer    *keyer
+	header       time.Duration // 0 means no limit
+	firstContent time.Duration // 0 means no limit
+	idle         time.Duration // 0 means no limit
+	firstEvent   time.Duration // 0 means not to look
+	noGuard      bool
+	observer     Observer // nil means none
+	keyer        *keyer
 }
 
 func defaultAttemptConfig() attemptConfig {
-	return attemptConfig{header: 10 * time.Minute, keyer: &keyer{KeyByHost}}
+	return attemptConfig{
+		header: 10 * time.Minute, firstContent: 10 * time.Minute, idle: 2 * time.Minute, firstEvent: 2 * time.Second, keyer: &keyer{KeyByHost}}
 }
 
 func (c *attemptConfig) validate() error {
@@ -52,6 +57,38 @@ func (c *attemptConfig) validate() error {
 // [UnknownResends]. The error's Timeout method reports true.
 func HeaderTimeout(d time.Duration) AttemptOption {
 	return attemptOption(func(c *attemptConfig) { c.header = d })
+}
+
+// FirstContent bounds the time that reads on the body of an answer wait for its
+// first content: text, reasoning or a part of a tool call. Keep-alives are none.
+// The body then ends in [ErrStreamStalled]. The default is 10 minutes, after which
+// DeepSeek gives up by itself; 0 means no limit.
+func FirstContent(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.firstContent = d })
+}
+
+// Idle bounds the time that reads on the body of an answer wait between one piece
+// of content and the next. Keep-alives do not count as content, and a slow reader
+// does not make the clock run. The body then ends in [ErrStreamStalled]. The
+// default is 2 minutes; 0 means no limit.
+func Idle(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.idle = d })
+}
+
+// FirstEvent sets how long the response of a model may be held back while nothing
+// of its content has come, to see whether it begins with an error, which is then
+// retried or handed up with the status that it deserves. What has been read ahead
+// is passed on after that time at the latest. The default is 2 seconds; 0 means
+// not to look.
+func FirstEvent(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.firstEvent = d })
+}
+
+// StreamGuard turns the judging of bodies on or off: with it an answer that is not
+// whole never ends in io.EOF. It is on by default. Off, FirstContent, Idle and
+// FirstEvent have no effect.
+func StreamGuard(on bool) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.noGuard = !on })
 }
 
 // DialTimeout bounds the making of a connection by the default base transport.
@@ -146,7 +183,11 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	a.headers = time.Since(a.began)
-	watch(a.caller, resp, a)
+	if g := t.cfg.begin(req, resp, func() { cancel(ErrStreamStalled) }); g != nil {
+		watchOver(a.caller, resp, a, g)
+	} else {
+		watch(a.caller, resp, a)
+	}
 	return resp, nil
 }
 
@@ -171,7 +212,7 @@ func (a *attempt) over(v verdict) {
 		return
 	}
 	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
-		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Err: v.err,
-		Headers: a.headers, Took: time.Since(a.began),
+		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
+		Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: time.Since(a.began),
 	})
 }

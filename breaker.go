@@ -165,7 +165,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		p.settle(judge(p.ctx, nil, err).outcome)
 		return nil, err
 	}
-	switch o := judgeStatus(resp.StatusCode); {
+	switch o := judge(p.ctx, resp, nil).outcome; {
 	case !p.underWay():
 	case p.probing() || o != outcomeOK:
 		p.settle(o)

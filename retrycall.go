@@ -5,8 +5,9 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // retryCall is one call in Retry, used by its goroutine alone.
@@ -31,7 +32,6 @@ type retryCall struct {
 	held     *heldBody // the body of the last response, once it is to be followed by another
 	status   int       // of the last response, 0 if there was none
 	wait     time.Duration
-	hinted   bool
 }
 
 // send makes an attempt.
@@ -107,11 +107,11 @@ func (c *retryCall) again() bool {
 		c.giveUp(nil)
 		return false
 	}
-	if c.verdict.outcome == outcomeUnknown {
+	if c.verdict.mayBeDone() {
 		c.unknown++
 	}
 	if c.resp != nil {
-		c.held = holdBody(c.resp.Body, heldBytes, heldFor)
+		c.held = holdBody(c.resp.Body, heldBytes, heldFor, nil)
 		c.held.drop()
 	}
 	tellEnded(c.gates, c.verdict)
@@ -145,7 +145,7 @@ func (c *retryCall) scheduled() time.Duration {
 	if o := c.cfg.observer; o != nil {
 		o.Observe(c.ctx, RetryScheduled{
 			Key: c.key, Attempt: c.attempts, Status: c.verdict.status, Err: c.verdict.err,
-			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.hinted,
+			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.verdict.hinted, Class: c.verdict.className(),
 		})
 	}
 	return c.wait
@@ -197,29 +197,15 @@ func (c *retryCall) giveUp(why error) {
 
 // worth reports whether another attempt may fare better.
 func (c *retryCall) worth() bool {
-	if c.err != nil {
-		switch c.verdict.outcome {
-		case outcomeFailed, outcomeUnknown:
-			dns, ok := errors.AsType[*net.DNSError](c.err)
-			return worthRetrying(c.err) && !(ok && dns.IsNotFound)
-		}
-		return false
+	if c.err == nil {
+		return c.verdict.retry
 	}
-	if c.resp.StatusCode < 400 {
-		return false
+	switch c.verdict.outcome {
+	case outcomeFailed, outcomeUnknown:
+		dns, ok := errors.AsType[*net.DNSError](c.err)
+		return worthRetrying(c.err) && !(ok && dns.IsNotFound)
 	}
-	switch c.resp.Header.Get("X-Should-Retry") {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	switch s := c.resp.StatusCode; s {
-	case 408, 409, 425, 429, 498, 500, 502, 503, 504, 529:
-		return true
-	default:
-		return s >= 520 && s <= 524
-	}
+	return false
 }
 
 // safe reports whether the request may be sent again although it may have been
@@ -231,10 +217,7 @@ func (c *retryCall) safe() bool {
 	if c.resp != nil && c.resp.Header.Get("X-Should-Retry") == "true" {
 		return true
 	}
-	if !inference(c.req) {
-		return false
-	}
-	return c.verdict.outcome != outcomeUnknown || c.unknown < c.cfg.unknownResends
+	return inference(c.req) && (!c.verdict.mayBeDone() || c.unknown < c.cfg.unknownResends)
 }
 
 func idempotent(req *http.Request) bool {
@@ -245,26 +228,9 @@ func idempotent(req *http.Request) bool {
 	return req.Header.Get("Idempotency-Key") != ""
 }
 
-// inference reports whether req asks a model for an answer, so that doing it
-// twice costs money and nothing else. Anything else may create something twice.
+// inference reports whether req asks a model for an answer.
 func inference(req *http.Request) bool {
-	if req.Method != http.MethodPost || req.URL == nil {
-		return false
-	}
-	path := strings.TrimSuffix(req.URL.Path, "/")
-	if strings.Contains(path, "/threads/") {
-		return false // .../threads/{id}/messages stores a message and asks no model
-	}
-	for _, s := range [...]string{
-		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
-		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
-	} {
-		if strings.HasSuffix(path, s) {
-			return true
-		}
-	}
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.HasPrefix(last, "invoke") || strings.HasPrefix(last, "converse")
+	return req.Method == http.MethodPost && req.URL != nil && wire.Inference(req.URL.Path)
 }
 
 // delay computes the wait before the next attempt. It reports false, with the
@@ -274,11 +240,8 @@ func (c *retryCall) delay(now time.Time) bool {
 	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
 		room, byDeadline = deadline.Sub(now), true
 	}
-	hint, hinted := time.Duration(0), false
-	if c.resp != nil {
-		hint, hinted = retryAfter(c.resp.Header, now)
-	}
-	if c.hinted = hinted; hinted {
+	hint, hinted := c.verdict.wait, c.verdict.hinted
+	if hinted {
 		c.wait = stretch(hint, room)
 	} else {
 		c.wait = c.ownWait()

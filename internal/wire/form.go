@@ -28,9 +28,9 @@ func (f Form) String() string {
 	return names[0]
 }
 
-// declaredForm returns what a Content-Type promises. The body has the last
+// Declared returns the form that a Content-Type promises. The body has the last
 // word: relays label everything as anything.
-func declaredForm(contentType string) Form {
+func Declared(contentType string) Form {
 	typ, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		typ, _, _ = strings.Cut(strings.ToLower(contentType), ";")
@@ -53,12 +53,17 @@ func declaredForm(contentType string) Form {
 	return FormOpaque
 }
 
-// isInference reports whether a path asks a model for an answer.
-func isInference(path string) bool {
+// Inference reports whether a path asks a model for an answer, so that asking
+// twice costs money and nothing else. What is posted to any other path may create
+// something.
+func Inference(path string) bool {
 	path = strings.TrimSuffix(path, "/")
+	if strings.Contains(path, "/threads/") {
+		return false // .../threads/{id}/messages stores a message and asks no model
+	}
 	for _, suffix := range [...]string{
-		"chat/completions", "completions", "messages", "count_tokens", "responses", "embeddings", "rerank",
-		":generateContent", ":streamGenerateContent", "api/chat", "api/generate",
+		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
+		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
 	} {
 		if strings.HasSuffix(path, suffix) {
 			return true

@@ -118,7 +118,7 @@ type StreamError struct {
 // of the request only tells whether an answer of a model is due; it may be
 // empty.
 func NewDecoder(contentType, path string) *Decoder {
-	d := &Decoder{declared: declaredForm(contentType), strict: path == "" || isInference(path), keep: keepFrame}
+	d := &Decoder{declared: Declared(contentType), strict: path == "" || Inference(path), keep: keepFrame}
 	d.scan.ev = &d.ev
 	d.scan.reset()
 	if d.declared == FormOpaque {
@@ -167,6 +167,9 @@ func (d *Decoder) Failure() (frame []byte, v Verdict, ok bool) {
 
 // Usage returns what the body has said about its cost so far.
 func (d *Decoder) Usage() Usage { return d.totals.counts.usage() }
+
+// Form returns how the body is framed, as far as that is known.
+func (d *Decoder) Form() Form { return d.form }
 
 // Dialect returns the dialect, as soon as an event has shown it.
 func (d *Decoder) Dialect() Dialect { return d.totals.dialect }
