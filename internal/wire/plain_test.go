@@ -69,6 +69,19 @@ func TestPlainBodies(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotJSONIsNotComplete(t *testing.T) {
+	for _, body := range []string{
+		`{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{"a":1 "b":2}`, `{1:2}`, `{"a":tru}`, `{"a":nul`, `{"a":'b'}`, `{"a":[1}`, `{"a":[1,]}`, `{"a":"\z"}`,
+		`[`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1,,2]`, `[1 2]`, `[1}`, `[{]`, `{"a":1}}`, `{"a":1}]`,
+	} {
+		for _, cuts := range [][]int{nil, everywhere([]byte(body))} {
+			if r := decodeAt(jsonType, "/v1/models", body, cuts); r.Complete && r.Strength == StrengthStrong {
+				t.Errorf("%s in %d pieces: got %+v", body, len(cuts)+1, r)
+			}
+		}
+	}
+}
+
 func decodeAt(typ, path, body string, cuts []int) Result {
 	d := NewDecoder(typ, path)
 	d.ev.collect = true
@@ -91,6 +104,21 @@ func TestACutIsNeverAnEndOfAnythingUnknown(t *testing.T) {
 		if r := d.End(false); r.Complete || !r.Truncated || !r.Retryable {
 			t.Errorf("%s: got %+v, want truncated", tt.path, r)
 		}
+	}
+}
+
+func TestAKnownDialectIsJudgedOnAnyPath(t *testing.T) {
+	body := events(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`)
+	if r := decodeAt(sseType, "/relay/7", body, nil); !r.Truncated {
+		t.Errorf("got %+v, want truncated", r)
+	}
+}
+
+func TestConverseIsOverAfterItsMetadata(t *testing.T) {
+	stop, metadata := frame("messageStop", `{"stopReason":"end_turn"}`), frame("metadata", `{"usage":{"inputTokens":1,"outputTokens":2}}`)
+	got := NewDecoder(binaryType, "").Write([]byte(stop + metadata))
+	if want := (Progress{Events: 2, AfterFinish: len(stop), AfterTerminal: len(stop + metadata)}); got != want {
+		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
 }
 
