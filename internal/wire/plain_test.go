@@ -107,6 +107,31 @@ func TestACutIsNeverAnEndOfAnythingUnknown(t *testing.T) {
 	}
 }
 
+func TestABareSentinelAloneIsWorthAnotherTry(t *testing.T) {
+	for body, want := range map[string]bool{
+		events("[DONE]"): true,
+		events(`{"choices":[{"delta":{"role":"assistant"},"finish_reason":"null"}]}`, "[DONE]"): true,
+		events(`{"choices":[{"delta":{"content":"a"}}]}`, "[DONE]"):                             false,
+	} {
+		r := decodeAt(sseType, "", body, nil)
+		if !r.Complete || r.Strength != StrengthWeak || r.Retryable != want {
+			t.Errorf("%q: got %+v, want weak, retryable %v", body, r, want)
+		}
+	}
+}
+
+// What is hostile must not cost more than its size: if each document were
+// searched for its line end, this would outlast the timeout of any test run.
+func TestManyDocumentsOnOneLineAreReadOnce(t *testing.T) {
+	body := []byte(strings.Repeat("{}", 1<<20) + strings.Repeat(" ", 1<<20))
+	for _, typ := range []string{jsonType, ndjsonType, sseType} {
+		d := NewDecoder(typ, "/v1/models")
+		if p := d.Write(body); typ != sseType && p.Events != 1<<20 {
+			t.Errorf("%s: %d events, want %d", typ, p.Events, 1<<20)
+		}
+	}
+}
+
 func TestAKnownDialectIsJudgedOnAnyPath(t *testing.T) {
 	body := events(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`)
 	if r := decodeAt(sseType, "/relay/7", body, nil); !r.Truncated {
