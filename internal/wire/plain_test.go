@@ -199,7 +199,7 @@ func TestFailureHandsOutTheFrame(t *testing.T) {
 	for i := range body {
 		d.Write(body[i : i+1])
 	}
-	body = body[:0]
+	clear(body)
 	got, v, ok := d.Failure()
 	if !ok || string(got) != frame || v.Class.String() != "overloaded" || !v.Retry {
 		t.Errorf("got %s, %+v, %v, want %s, overloaded", got, v, ok, frame)

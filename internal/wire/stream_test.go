@@ -178,6 +178,40 @@ func TestTheTemplateChangesNothing(t *testing.T) {
 	}
 }
 
+// An event that differs from its neighbour in a few bytes, of any kind and at
+// any place, means what it means without a template.
+func TestATemplateTakesNothingForItsNeighbour(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const letters = `"\{}[]:,0123456789truefalsnl abxyz` + "\t\xe4"
+	tried := 0
+	for _, r := range streamRows(t) {
+		for line := range strings.SplitSeq(string(r.body(t)), "\n") {
+			data, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "data: ")
+			if !ok || len(data) < 10 {
+				continue
+			}
+			for range 40 {
+				other := []byte(data)
+				for range 1 + rng.IntN(3) {
+					at := rng.IntN(len(other))
+					from, to := at+rng.IntN(2), at
+					other = append(other[:to:to], append([]byte{letters[rng.IntN(len(letters))]}, other[from:]...)...)
+				}
+				body := []byte(events(data, string(other), data))
+				want := decode(r.ContentType, body, true, true)
+				want.Text = ""
+				if got := decode(r.ContentType, body, true, false); got != want {
+					t.Fatalf("%s\n got %+v\nwant %+v", body, got, want)
+				}
+				tried++
+			}
+		}
+	}
+	if tried < 10_000 {
+		t.Errorf("tried %d neighbours, want more", tried)
+	}
+}
+
 func everywhere(body []byte) []int {
 	cuts := make([]int, len(body))
 	for i := range cuts {
