@@ -174,13 +174,9 @@ func (e *event) word(s *scanner) {
 	case slotStop:
 		e.stop = intern(val)
 	case slotFinish:
-		if e.cur.finish = intern(val); e.cur.finish == "FINISH_REASON_UNSPECIFIED" {
-			e.cur.finish = ""
-		}
+		e.cur.finish = reason(val)
 	case slotBlock:
-		if e.block = intern(val); e.block == "BLOCK_REASON_UNSPECIFIED" {
-			e.block = ""
-		}
+		e.block = reason(val)
 	case slotDoneReason:
 		e.reason = intern(val)
 	}

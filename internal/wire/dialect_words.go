@@ -102,6 +102,16 @@ func (k eventKind) dialect() Dialect {
 	return DialectUnknown
 }
 
+// reason returns the word for why an answer ended, and nothing for the words
+// that mean nothing.
+func reason(word []byte) string {
+	switch string(word) {
+	case "null", "FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED":
+		return ""
+	}
+	return intern(word)
+}
+
 // intern returns the string of a word that ends answers, without an
 // allocation for the usual ones.
 func intern(word []byte) string {

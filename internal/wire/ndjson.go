@@ -1,7 +1,5 @@
 package wire
 
-import "bytes"
-
 // jsonState is where the reader of JSON stands: one document (a plain body),
 // one per line (Ollama), or one per element of an array (Gemini without SSE).
 type jsonState struct {
@@ -13,6 +11,15 @@ type jsonState struct {
 	broken  bool // what came is not JSON
 	inside  bool // in a document
 	lineHas bool // the current line has more than white space
+	lf      int  // the next line end in what Write was given
+}
+
+// lineEnd returns the place of the next line end in p[i:], or len(p).
+func (j *jsonState) lineEnd(p []byte, i int) int {
+	if j.lf < i {
+		j.lf = find(p, i, '\n')
+	}
+	return j.lf
 }
 
 // open reports whether a document has begun and has not ended.
@@ -39,6 +46,7 @@ func (j *jsonState) space(d *Decoder, c byte) {
 // unless an event stream begins there.
 func (d *Decoder) readJSON(p []byte, i int) int {
 	j := &d.json
+	j.lf = i - 1
 	for i < len(p) {
 		c := p[i]
 		switch {
@@ -50,7 +58,7 @@ func (d *Decoder) readJSON(p []byte, i int) int {
 			j.space(d, c)
 			i++
 		case j.skip:
-			i = d.skipLine(p, i)
+			i = j.lineEnd(p, i)
 		case j.depth > 0:
 			i = d.readArray(p, i)
 		case c == '[' && d.form == FormJSON && j.values == 0:
@@ -79,14 +87,14 @@ func (d *Decoder) matchLine(p []byte, i int) int {
 	if d.form != FormNDJSON || d.template.n == 0 {
 		return i
 	}
-	n := bytes.IndexByte(p[i:], '\n')
-	if n < 0 || !d.template.match(p[i:i+n]) {
+	end := d.json.lineEnd(p, i)
+	if end == len(p) || !d.template.match(p[i:end]) {
 		return i
 	}
 	d.json.values++
 	d.json.lineHas = true
-	d.applyMatch(i + n)
-	return i + n
+	d.applyMatch(end)
+	return end
 }
 
 func (d *Decoder) beginDocument() {
@@ -122,24 +130,22 @@ func (d *Decoder) readArray(p []byte, i int) int {
 // readDocument reads more of the document that p[i:] goes on with.
 func (d *Decoder) readDocument(p []byte, i int) int {
 	j := &d.json
-	rest := p[i:]
-	line := -1
+	end := len(p)
 	if d.form == FormNDJSON {
-		if line = bytes.IndexByte(rest, '\n'); line >= 0 {
-			rest = rest[:line]
-		}
+		end = j.lineEnd(p, i)
 	}
-	n := d.scan.feed(rest)
+	n := d.scan.feed(p[i:end])
 	d.partial += int64(n)
-	d.documentRaw(rest[:n])
-	if line >= 0 && n == len(rest) {
+	d.documentRaw(p[i : i+n])
+	lineOver := i+n == end && end < len(p)
+	if lineOver {
 		d.scan.finish() // a line end ends a number
 	}
 	switch {
 	case d.scan.state == docDone:
 		j.inside, j.lineHas = false, true
 		d.endDocument(i + n)
-	case d.scan.state == docBad, line >= 0 && n == len(rest):
+	case d.scan.state == docBad, lineOver:
 		d.spoil()
 	}
 	return i + n
@@ -179,13 +185,6 @@ func (d *Decoder) spoil() {
 	d.nextEvent()
 	j.inside, j.skip = false, true
 	j.broken = d.form != FormNDJSON
-}
-
-func (d *Decoder) skipLine(p []byte, i int) int {
-	if n := bytes.IndexByte(p[i:], '\n'); n >= 0 {
-		return i + n
-	}
-	return len(p)
 }
 
 // endJSON takes the end of the body: a last line needs no line end.

@@ -69,6 +69,19 @@ func TestPlainBodies(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotJSONIsNotComplete(t *testing.T) {
+	for _, body := range []string{
+		`{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{"a":1 "b":2}`, `{1:2}`, `{"a":tru}`, `{"a":nul`, `{"a":'b'}`, `{"a":[1}`, `{"a":[1,]}`, `{"a":"\z"}`,
+		`[`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1,,2]`, `[1 2]`, `[1}`, `[{]`, `{"a":1}}`, `{"a":1}]`,
+	} {
+		for _, cuts := range [][]int{nil, everywhere([]byte(body))} {
+			if r := decodeAt(jsonType, "/v1/models", body, cuts); r.Complete && r.Strength == StrengthStrong {
+				t.Errorf("%s in %d pieces: got %+v", body, len(cuts)+1, r)
+			}
+		}
+	}
+}
+
 func decodeAt(typ, path, body string, cuts []int) Result {
 	d := NewDecoder(typ, path)
 	d.ev.collect = true
@@ -91,6 +104,46 @@ func TestACutIsNeverAnEndOfAnythingUnknown(t *testing.T) {
 		if r := d.End(false); r.Complete || !r.Truncated || !r.Retryable {
 			t.Errorf("%s: got %+v, want truncated", tt.path, r)
 		}
+	}
+}
+
+func TestABareSentinelAloneIsWorthAnotherTry(t *testing.T) {
+	for body, want := range map[string]bool{
+		events("[DONE]"): true,
+		events(`{"choices":[{"delta":{"role":"assistant"},"finish_reason":"null"}]}`, "[DONE]"): true,
+		events(`{"choices":[{"delta":{"content":"a"}}]}`, "[DONE]"):                             false,
+	} {
+		r := decodeAt(sseType, "", body, nil)
+		if !r.Complete || r.Strength != StrengthWeak || r.Retryable != want {
+			t.Errorf("%q: got %+v, want weak, retryable %v", body, r, want)
+		}
+	}
+}
+
+// What is hostile must not cost more than its size: if each document were
+// searched for its line end, this would outlast the timeout of any test run.
+func TestManyDocumentsOnOneLineAreReadOnce(t *testing.T) {
+	body := []byte(strings.Repeat("{}", 1<<20) + strings.Repeat(" ", 1<<20))
+	for _, typ := range []string{jsonType, ndjsonType, sseType} {
+		d := NewDecoder(typ, "/v1/models")
+		if p := d.Write(body); typ != sseType && p.Events != 1<<20 {
+			t.Errorf("%s: %d events, want %d", typ, p.Events, 1<<20)
+		}
+	}
+}
+
+func TestAKnownDialectIsJudgedOnAnyPath(t *testing.T) {
+	body := events(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`)
+	if r := decodeAt(sseType, "/relay/7", body, nil); !r.Truncated {
+		t.Errorf("got %+v, want truncated", r)
+	}
+}
+
+func TestConverseIsOverAfterItsMetadata(t *testing.T) {
+	stop, metadata := frame("messageStop", `{"stopReason":"end_turn"}`), frame("metadata", `{"usage":{"inputTokens":1,"outputTokens":2}}`)
+	got := NewDecoder(binaryType, "").Write([]byte(stop + metadata))
+	if want := (Progress{Events: 2, AfterFinish: len(stop), AfterTerminal: len(stop + metadata)}); got != want {
+		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
 }
 
@@ -146,7 +199,7 @@ func TestFailureHandsOutTheFrame(t *testing.T) {
 	for i := range body {
 		d.Write(body[i : i+1])
 	}
-	body = body[:0]
+	clear(body)
 	got, v, ok := d.Failure()
 	if !ok || string(got) != frame || v.Class.String() != "overloaded" || !v.Retry {
 		t.Errorf("got %s, %+v, %v, want %s, overloaded", got, v, ok, frame)

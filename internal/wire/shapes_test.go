@@ -346,6 +346,16 @@ var shapes = []struct {
 		want{truncated: true, terminal: "none", text: "a", content: 1, malformed: 1},
 	},
 	{
+		"Converse with a wrong length", binaryType,
+		frame("contentBlockDelta", `{"delta":{"text":"a"}}`) + "\x00\x7f" + frame("messageStop", `{"stopReason":"end_turn"}`)[2:],
+		want{truncated: true, terminal: "none", text: "a", content: 1, malformed: 1},
+	},
+	{
+		"Converse that stops for no reason", binaryType,
+		frame("contentBlockDelta", `{"delta":{"text":"a"}}`) + frame("messageStop", `{}`),
+		want{complete: true, strength: "strong", terminal: "messageStop", text: "a", content: 1},
+	},
+	{
 		"Bedrock that throttles first", binaryType,
 		frameOf(`{"message":"Too many requests"}`, ":message-type", "exception", ":exception-type", "throttlingException"),
 		want{terminal: "error", position: "first", class: "rate_limit", code: "throttlingException"},

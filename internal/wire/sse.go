@@ -210,6 +210,5 @@ func (d *Decoder) isBare(line []byte) bool {
 	if d.sse.bare {
 		return true
 	}
-	text := trimSpace(line)
-	return d.sse.lines == 0 && len(text) > 0 && (text[0] == '{' || text[0] == '[')
+	return d.sse.lines == 0 && len(line) > 0 && (line[0] == '{' || line[0] == '[')
 }

@@ -55,7 +55,7 @@ type totals struct {
 // it was given, right after the event in question; zero means that there was
 // none.
 type Progress struct {
-	Events     int // events that ended here, keep-alives not counted
+	Events     int // events that ended here, keep-alives and errors not counted
 	Content    int // of them, those with text, reasoning or tool calls
 	Keepalives int // comments, pings, empty events, blank lines before a body
 
@@ -66,7 +66,7 @@ type Progress struct {
 
 	AfterContent  int // after the first event with content
 	AfterFinish   int // after the event that made the answer whole
-	AfterTerminal int // after the event that nothing is due after
+	AfterTerminal int // after the event that nothing is due after; Gemini's SSE has none
 	AfterError    int // after the first error
 }
 
@@ -87,7 +87,7 @@ func (s Strength) String() string { return [...]string{"", "weak", "strong"}[s] 
 type Result struct {
 	Form      Form
 	Dialect   Dialect
-	Complete  bool
+	Complete  bool // it is whole, even if the connection was cut after that
 	Truncated bool // it ended too early
 	Strength  Strength
 	Terminal  string // what ended it: an event or field of the dialect, done_sentinel, error, finish_reason_failure, none

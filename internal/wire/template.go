@@ -96,7 +96,7 @@ func fill(data []byte, kind holeKind) int {
 		for n < len(data) && isNumberByte(data[n]) {
 			n++
 		}
-		if n == 0 {
+		if n == 0 || data[0] != '-' && (data[0] < '0' || data[0] > '9') {
 			return -1
 		}
 		return n

@@ -172,8 +172,20 @@ func (d *Decoder) End(clean bool) Result {
 		return r
 	}
 	d.judgeEnd(&r, clean)
-	r.Retryable = r.Truncated || !r.Complete && (d.form == FormHTML || d.form == FormText)
+	r.Retryable = d.worthAnother(&r)
 	return r
+}
+
+// worthAnother reports whether asking again may help where nobody has said
+// that anything failed.
+func (d *Decoder) worthAnother(r *Result) bool {
+	switch {
+	case r.Truncated:
+		return true
+	case r.Terminal == terminalSentinel:
+		return r.ContentEvents == 0 // the sentinel of a relay that got nothing
+	}
+	return !r.Complete && (d.form == FormHTML || d.form == FormText)
 }
 
 // judgeEnd fills in how a body without an error ended.
