@@ -183,11 +183,12 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	a.headers = time.Since(a.began)
-	if g := t.cfg.begin(req, resp, func() { cancel(ErrStreamStalled) }); g != nil {
-		watchOver(a.caller, resp, a, g)
-	} else {
-		watch(a.caller, resp, a)
+	g := t.cfg.begin(req, resp, func() { cancel(ErrStreamStalled) })
+	if bodyless(resp) {
+		a.over(judge(a.caller, resp, nil))
+		return resp, nil
 	}
+	watchOver(a.caller, resp, a, g, a.release)
 	return resp, nil
 }
 
@@ -204,10 +205,18 @@ type attempt struct {
 	key     string
 }
 
-func (a *attempt) bodyEnded(v verdict) { a.over(v) }
+func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
 
+// release ends the attempt's context.
+func (a *attempt) release() { a.cancel(nil) }
+
+// over ends an attempt that has no body to be read.
 func (a *attempt) over(v verdict) {
-	a.cancel(nil)
+	a.release()
+	a.tell(v)
+}
+
+func (a *attempt) tell(v verdict) {
 	if a.t.cfg.observer == nil {
 		return
 	}

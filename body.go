@@ -32,33 +32,34 @@ func watch(ctx context.Context, resp *http.Response, w watcher) {
 		w.bodyEnded(judge(ctx, resp, nil))
 		return
 	}
-	watchOver(ctx, resp, w, nil)
+	watchOver(ctx, resp, w, nil, func() {})
 }
 
-// watchOver is watch for a response that has a body which nobody watches yet; g,
-// if it is not nil, judges what passes.
-func watchOver(ctx context.Context, resp *http.Response, w watcher, g *guard) {
-	b := &watchedBody{ctx: ctx, plain: !streams(resp), guard: g, verdict: judge(ctx, resp, nil)}
+// watchOver is watch for a response that has a body which nobody watches yet. g,
+// if it is not nil, judges what passes. gone is called when nothing more can be
+// read, which may be later than the end of the attempt: the terminal event of an
+// answer ends that.
+func watchOver(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
+	b := &watchedBody{ctx: ctx, plain: !streams(resp), guard: g, gone: gone, verdict: judge(ctx, resp, nil)}
 	b.rc = resp.Body // judge may have read ahead in it
 	b.watchers = append(b.space[:0], w)
 	resp.Body = b.dress()
 	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { b.end(ctx.Err()) })
+		stop := context.AfterFunc(ctx, func() { b.end(ctx.Err()); gone() })
 		b.mu.Lock()
 		b.stop = stop
 		b.mu.Unlock()
 	}
 }
 
-// bodyless reports whether resp was over at its headers.
+// bodyless reports whether resp was over at its headers. net/http says so by
+// http.NoBody, whatever the reason; ContentLength is 0 too in the responses of
+// simple fakes that have a body.
 func bodyless(resp *http.Response) bool {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return true
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return false
-	}
-	return resp.ContentLength == 0 || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
+	return resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
 		resp.Request != nil && resp.Request.Method == http.MethodHead
 }
 
@@ -80,6 +81,7 @@ type watchedBody struct {
 	ctx   context.Context // the caller's, to tell whose end it was
 	plain bool            // no stream: whoever has read of it and closes it has what he wanted
 	guard *guard          // or nil
+	gone  func()          // called when nothing more can be read, perhaps more than once
 
 	mu       sync.Mutex // guards the rest
 	read     bool       // some of it has been read
@@ -136,6 +138,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		b.end(err)
+		b.gone()
 	}
 	return n, err
 }
@@ -143,6 +146,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 // Close tells the watchers first, since closing the body under it may block.
 func (b *watchedBody) Close() error {
 	b.end(errLeftEarly)
+	b.gone()
 	return b.rc.Close()
 }
 
@@ -207,6 +211,7 @@ func (b watchedWriterTo) WriteTo(w io.Writer) (int64, error) {
 	b.mu.Unlock()
 	if err == nil {
 		b.end(io.EOF)
+		b.gone()
 	}
 	return n, err // an error may be w's: the body is over when it is closed
 }

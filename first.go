@@ -18,7 +18,7 @@ import (
 // been, so that Retry and the breaker judge it, and SDKs raise their own errors.
 func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func()) *guard {
 	contentType := resp.Header.Get("Content-Type")
-	if c.noGuard || contentType == "" || resp.StatusCode/100 != 2 || bodyless(resp) && resp.ContentLength != 0 ||
+	if c.noGuard || contentType == "" || resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent ||
 		resp.Header.Get("Content-Encoding") != "" && !resp.Uncompressed {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func(
 		return g
 	}
 	began := time.Now()
-	held := holdBody(resp.Body, heldBytes, c.firstEvent, g.enough)
+	held := holdBody(req.Context(), resp.Body, heldBytes, c.firstEvent, g.enough)
 	resp.Body = held
 	if g.skip = held.seenAhead(); declared == wire.FormText && !answers(held.ahead()) || g.rejects(resp, held) {
 		return nil

@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -35,10 +36,10 @@ type heldBody struct {
 	cut    bool       // the rest was given up
 }
 
-// holdBody reads ahead in rc until its end, most bytes, within, or until look has
-// seen enough, whichever is first. It starts a goroutine, which ends when rc next
+// holdBody reads ahead in rc until its end, most bytes, within, the end of ctx or
+// until look has seen enough, whichever is first. It starts a goroutine, which ends when rc next
 // yields or is closed.
-func holdBody(rc io.ReadCloser, most int, within time.Duration, look func([]byte) bool) *heldBody {
+func holdBody(ctx context.Context, rc io.ReadCloser, most int, within time.Duration, look func([]byte) bool) *heldBody {
 	h := &heldBody{rc: rc, look: look, stopped: make(chan struct{})}
 	go h.readAhead(most)
 	timer := time.NewTimer(within)
@@ -46,6 +47,7 @@ func holdBody(rc io.ReadCloser, most int, within time.Duration, look func([]byte
 	select {
 	case <-h.stopped:
 	case <-timer.C:
+	case <-ctx.Done():
 	}
 	h.mu.Lock()
 	h.enough = true
@@ -162,13 +164,11 @@ func (h *heldBody) drop() {
 	h.closeBase()
 }
 
-// judged returns the verdict that stays with a body, if there is one.
-func judged(body io.ReadCloser) (verdict, bool) {
+// heldIn returns the held body that body is, or watches, or nil.
+func heldIn(body io.ReadCloser) *heldBody {
 	if w, ok := body.(interface{ watched() *watchedBody }); ok {
 		body = w.watched().rc
 	}
-	if h, ok := body.(*heldBody); ok && h.verdict != nil {
-		return *h.verdict, true
-	}
-	return verdict{}, false
+	h, _ := body.(*heldBody)
+	return h
 }

@@ -77,23 +77,23 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 	if err != nil {
 		return verdict{outcome: judgeError(ctx, err), err: err}
 	}
-	if v, ok := judged(resp.Body); ok {
-		return v
+	if h := heldIn(resp.Body); h != nil && h.verdict != nil {
+		return *h.verdict
 	}
 	if resp.StatusCode < 400 {
 		return verdict{outcome: outcomeOK, status: resp.StatusCode}
 	}
-	return judgeAnswer(resp)
+	return judgeAnswer(ctx, resp)
 }
 
 // judgeAnswer classifies an error answer by its status, its headers and the
 // beginning of its body, which it reads ahead, within bounds of size and time.
 // The verdict stays with the body for the layers further out.
-func judgeAnswer(resp *http.Response) verdict {
+func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
 	var text []byte
 	var held *heldBody
 	if !bodyless(resp) {
-		held = holdBody(resp.Body, heldBytes, heldFor, nil)
+		held = holdBody(ctx, resp.Body, heldBytes, heldFor, nil)
 		if text = held.ahead(); strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 			text = wire.Inflate(text, heldBytes)
 		}

@@ -94,6 +94,12 @@ func (c *retryCall) judge() verdict {
 // again decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
 func (c *retryCall) again() bool {
+	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // he left while the answer was judged
+		c.resp.Body.Close()
+		c.resp = nil
+		c.giveUp(contextError(c.ctx))
+		return false
+	}
 	if c.verdict.outcome == outcomeRefused || c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
 		!c.worth() || !c.safe() || !c.body.possible() {
 		c.giveUp(nil)
@@ -111,11 +117,21 @@ func (c *retryCall) again() bool {
 		c.unknown++
 	}
 	if c.resp != nil {
-		c.held = holdBody(c.resp.Body, heldBytes, heldFor, nil)
-		c.held.drop()
+		c.putAway()
 	}
 	tellEnded(c.gates, c.verdict)
 	return true
+}
+
+// putAway keeps what has been read ahead of the last response and gives up the
+// rest, and its connection, now and not after the wait.
+func (c *retryCall) putAway() {
+	c.held = heldIn(c.resp.Body)
+	if c.held == nil { // an answer like any other, which the server wants retried
+		c.held = holdBody(c.ctx, c.resp.Body, heldBytes, heldFor, nil)
+	}
+	c.held.drop()
+	c.resp.Body.Close()
 }
 
 // retry goes through the loop with the first attempt already made.
