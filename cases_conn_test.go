@@ -59,7 +59,7 @@ func TestCN1_FailedAttemptsGiveTheirConnectionBack(t *testing.T) {
 	}
 }
 
-// A hundred calls in virtual time: each body that is given up is read to its
+// In virtual time, to the instant: each body that is given up is read to its
 // end and closed once, before the wait and not after it.
 func TestCN1_AFailedBodyIsReadAndClosedOnceBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
