@@ -145,21 +145,26 @@ func (e *RetryError) Timeout() bool {
 	return ok && t.Timeout()
 }
 
-// withoutURL returns err's text without the URL that a *url.Error puts into it,
-// which may carry a key in its query or its user information.
-func withoutURL(err error) string {
-	text := err.Error()
-	for inner := err; ; {
-		u, ok := errors.AsType[*url.Error](inner)
-		if !ok {
-			return text
-		}
+// withoutURL returns err's text without the URLs that *url.Errors in its tree put
+// into it, which may carry a key in their query or their user information.
+func withoutURL(err error) string { return hideURLs(err.Error(), err) }
+
+func hideURLs(text string, err error) string {
+	if u, ok := err.(*url.Error); ok && u.URL != "" { //nolint:errorlint // the walk unwraps
 		text = strings.ReplaceAll(text, fmt.Sprintf("%q", u.URL), "(url)")
-		if u.URL != "" {
-			text = strings.ReplaceAll(text, u.URL, "(url)")
-		}
-		inner = u.Err
+		text = strings.ReplaceAll(text, u.URL, "(url)")
 	}
+	switch e := err.(type) { //nolint:errorlint // the walk unwraps
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			text = hideURLs(text, inner)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			text = hideURLs(text, inner)
+		}
+	}
+	return text
 }
 
 // reasons joins two errors in one line.
