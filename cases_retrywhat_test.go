@@ -40,7 +40,7 @@ func (b *readSpy) Close() error { b.closes.Add(1); return nil }
 var steadyWaits = []steady.RetryOption{steady.PlusMinus(0), steady.Delays(time.Second, time.Minute)}
 
 // request makes a request whose body is for a chat completion, if it has one.
-func request(tb testing.TB, method, path, body string) *http.Request {
+func requestTo(tb testing.TB, method, path, body string) *http.Request {
 	tb.Helper()
 	var r io.Reader
 	if body != "" {
@@ -78,7 +78,7 @@ func TestRC1_StatusTable(t *testing.T) {
 						if method == http.MethodPost {
 							body = "q"
 						}
-						resp, err := rt.RoundTrip(request(t, method, chat, body))
+						resp, err := rt.RoundTrip(requestTo(t, method, chat, body))
 						if err != nil || resp.StatusCode != status {
 							t.Fatalf("got %v, %v", resp, err)
 						}
@@ -227,7 +227,7 @@ func TestRC3_TheRequestsOwnFaultIsNotRetriedAndIsNeutral(t *testing.T) {
 				seen := &events{}
 				rt := must(t)(steady.New(steady.WithBase(plainPipe(t)), steady.WithBreaker(steady.TripAfter(1)),
 					steady.WithRetry(steady.UnknownResends(5)), steady.WithObserver(seen)))
-				req := request(t, http.MethodPost, "/v1/chat/completions", "question")
+				req := requestTo(t, http.MethodPost, "/v1/chat/completions", "question")
 				req.URL.Scheme = "http"
 				tc.change(req)
 				start := time.Now()
