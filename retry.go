@@ -61,6 +61,7 @@ func (c *retryConfig) validate() error {
 	bad(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
 	bad(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
 	bad(!(c.percent >= 0 && c.percent <= 1), "PlusMinus(%v): must be from 0 to 1", c.percent)
+	bad(c.keyer.of == nil, "WithKey(nil): must not be nil")
 	return errors.Join(errs...)
 }
 
