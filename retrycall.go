@@ -100,6 +100,7 @@ func (c *retryCall) again() bool {
 	if c.resp != nil {
 		c.held = holdBody(c.resp.Body, heldBytes, heldFor)
 		c.held.drop()
+		c.wait = max(0, c.wait-time.Since(now)) // it counts from the answer
 	}
 	tellEnded(c.gates, c.verdict)
 	return true
