@@ -93,16 +93,17 @@ func judgeError(ctx context.Context, err error) outcome {
 // errPanicked is the error of an attempt during which a layer further in panicked.
 var errPanicked = errors.New("steady: a layer below panicked")
 
-// errBody marks an error that came from the caller's own request body.
-type errBody struct{ error }
+// errCaller marks an error that came from the caller's own request body or from
+// what he put into its context.
+type errCaller struct{ error }
 
-func (e errBody) Unwrap() error { return e.error }
+func (e errCaller) Unwrap() error { return e.error }
 
 // callersFault reports whether err is about the request, so that no provider
 // can be blamed and no re-send can help. Most such errors of net/http have no
 // type; these are their texts.
 func callersFault(err error) bool {
-	if _, ok := errors.AsType[errBody](err); ok {
+	if _, ok := errors.AsType[errCaller](err); ok {
 		return true
 	}
 	text := err.Error()

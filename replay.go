@@ -160,7 +160,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 		b.err = err
 	}
 	if err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
-		err = errBody{err}
+		err = errCaller{err}
 	}
 	return n, err
 }

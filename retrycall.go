@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -40,7 +39,7 @@ func (c *retryCall) send() {
 	inner := c.outer.fresh(c.attempts)
 	req := c.req.WithContext(inner)
 	c.body.put(req)
-	last := c.resp
+	last, lastErr := c.resp, c.err
 	c.resp, c.err = c.t.next.RoundTrip(req)
 	inner.leave(c.req, c.resp)
 	c.verdict = c.judge()
@@ -48,15 +47,28 @@ func (c *retryCall) send() {
 	case c.err == nil:
 		c.status = c.resp.StatusCode
 	case c.verdict.outcome == outcomeRefused:
-		c.attempts--
-		if last != nil { // better the provider's word than a layer's
-			c.resp, c.err = last, nil
-			c.resp.Body = c.held
-		}
+		c.refused(last, lastErr)
+		return
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
 		c.budget.refund() // that answer is no sign of overload
 	}
+}
+
+// refused ends the call whose attempt a layer further in did not let go. What
+// the attempt before it ended in, if there was one, is the provider's word, and
+// better than a layer's.
+func (c *retryCall) refused(last *http.Response, lastErr error) {
+	if c.attempts--; c.attempts == 0 {
+		return
+	}
+	c.budget.refund()
+	refusal := c.err
+	if c.resp, c.err = last, lastErr; last != nil {
+		last.Body = c.held
+		return
+	}
+	c.giveUp(refusal)
 }
 
 // judge adds to the common verdict what only the request body tells: whose
@@ -81,7 +93,10 @@ func (c *retryCall) judge() verdict {
 // again decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
 func (c *retryCall) again() bool {
-	if c.verdict.outcome == outcomeRefused || c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
+	if c.verdict.outcome == outcomeRefused {
+		return false // see refused
+	}
+	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
 		!c.worth() || !c.safe() || !c.body.possible() {
 		c.giveUp(nil)
 		return false
@@ -223,36 +238,6 @@ func (c *retryCall) safe() bool {
 		return false
 	}
 	return c.verdict.outcome != outcomeUnknown || c.unknown < c.cfg.unknownResends
-}
-
-func idempotent(req *http.Request) bool {
-	switch req.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		return true
-	}
-	return req.Header.Get("Idempotency-Key") != ""
-}
-
-// inference reports whether req asks a model for an answer, so that doing it
-// twice costs money and nothing else. Anything else may create something twice.
-func inference(req *http.Request) bool {
-	if req.Method != http.MethodPost || req.URL == nil {
-		return false
-	}
-	path := strings.TrimSuffix(req.URL.Path, "/")
-	if strings.Contains(path, "/threads/") {
-		return false // .../threads/{id}/messages stores a message and asks no model
-	}
-	for _, s := range [...]string{
-		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
-		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
-	} {
-		if strings.HasSuffix(path, s) {
-			return true
-		}
-	}
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.HasPrefix(last, "invoke") || strings.HasPrefix(last, "converse")
 }
 
 // delay computes the wait before the next attempt. It reports false, with the
