@@ -71,17 +71,15 @@ func (c *retryCall) refused(last *http.Response, lastErr error) {
 	c.giveUp(refusal)
 }
 
-// judge adds to the common verdict what only the request body tells: whose
-// reader failed, that a request of which only a part went out was not done, and
-// that one whose whole body went out was past the handshake.
+// judge adds to the common verdict what only the request body tells: that a
+// request of which only a part went out was not done, and that one whose whole
+// body went out was past the handshake.
 func (c *retryCall) judge() verdict {
 	v := judge(c.ctx, c.resp, c.err)
 	if c.err == nil {
 		return v
 	}
-	switch err, read := c.body.fate(); {
-	case err != nil && errors.Is(c.err, err):
-		v.outcome = outcomeDeclined
+	switch read := c.body.read(); {
 	case read == extentPart && v.outcome == outcomeUnknown && c.ctx.Err() == nil:
 		v.outcome = outcomeFailed
 	case read == extentWhole && v.outcome == outcomeFailed && brokenTLS(c.err) && !badCertificate(c.err):
