@@ -282,7 +282,10 @@ func TestContextWithRetry(t *testing.T) {
 			return steady.ContextWithRetry(ctx, steady.Within(time.Hour))
 		}, 3, ""},
 		{"adds to what is outside", func(ctx context.Context) context.Context {
-			return steady.ContextWithRetry(steady.ContextWithRetry(ctx, steady.MaxAttempts(5), steady.Within(time.Hour)), steady.MaxAttempts(4))
+			return steady.ContextWithRetry(steady.ContextWithRetry(ctx, steady.MaxAttempts(2)), steady.Within(time.Hour))
+		}, 2, ""},
+		{"and overrides it", func(ctx context.Context) context.Context {
+			return steady.ContextWithRetry(steady.ContextWithRetry(ctx, steady.MaxAttempts(2)), steady.MaxAttempts(4))
 		}, 4, ""},
 		{"no options", func(ctx context.Context) context.Context { return steady.ContextWithRetry(ctx) }, 3, ""},
 		{"invalid", func(ctx context.Context) context.Context {
