@@ -43,8 +43,11 @@ func (b *backoff) next(n int, least time.Duration) time.Duration {
 	case jitterEqual:
 		return ceiling/2 + upTo(ceiling-ceiling/2)
 	case jitterPercent:
-		wait := float64(ceiling) * (1 + b.percent*(2*rand.Float64()-1))
-		return time.Duration(min(wait, float64(b.longest)))
+		more := b.percent * (2*rand.Float64() - 1) * float64(ceiling)
+		if room := b.longest - ceiling; more >= float64(room) { // also where the sum would overflow
+			return b.longest
+		}
+		return max(0, ceiling+time.Duration(more))
 	case jitterDecorrelated:
 		b.last = max(b.last, first)
 		top := b.longest

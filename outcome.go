@@ -52,7 +52,8 @@ type verdict struct {
 	class   wire.Class // of an error answer
 	retry   bool       // whether another attempt makes sense; for errors Retry decides
 	wait    time.Duration
-	hinted  bool // the answer names wait
+	hinted  bool          // the answer names wait
+	looked  time.Duration // that the judging took, which counts as waiting
 	usage   wire.Usage
 }
 
@@ -90,6 +91,7 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 // beginning of its body, which it reads ahead, within bounds of size and time.
 // The verdict stays with the body for the layers further out.
 func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
+	began := time.Now()
 	var text []byte
 	var held *heldBody
 	if !bodyless(resp) {
@@ -102,7 +104,7 @@ func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
 	w := wire.Classify(wire.Response{Status: resp.StatusCode, Header: resp.Header, Body: text, Now: time.Now()})
 	v := verdict{
 		outcome: outcomeOf(w, resp.StatusCode), status: resp.StatusCode, class: w.Class,
-		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "",
+		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "", looked: time.Since(began),
 	}
 	if held != nil {
 		held.verdict = &v
@@ -144,17 +146,17 @@ func judgeError(ctx context.Context, err error) outcome {
 // errPanicked is the error of an attempt during which a layer further in panicked.
 var errPanicked = errors.New("steady: a layer below panicked")
 
-// errRequest marks an error that is about the caller's request, such as that of
-// its body's reader, so that no layer further out blames the provider for it.
-type errRequest struct{ error }
+// errCaller marks an error that came from the caller's own request body or from
+// what he put into its context.
+type errCaller struct{ error }
 
-func (e errRequest) Unwrap() error { return e.error }
+func (e errCaller) Unwrap() error { return e.error }
 
 // callersFault reports whether err is about the request, so that no provider
 // can be blamed and no re-send can help. Most such errors of net/http have no
 // type; these are their texts.
 func callersFault(err error) bool {
-	if _, ok := errors.AsType[errRequest](err); ok {
+	if _, ok := errors.AsType[errCaller](err); ok {
 		return true
 	}
 	text := err.Error()

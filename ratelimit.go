@@ -167,7 +167,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
 		if p.cost = n; n < 0 {
 			closeBody(req)
-			return nil, errRequest{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
+			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
 	if err := p.again(req); err != nil {

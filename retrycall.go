@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // retryCall is one call in Retry, used by its goroutine alone.
@@ -49,40 +47,39 @@ func (c *retryCall) send() {
 		c.status = c.resp.StatusCode
 	case c.verdict.outcome == outcomeRefused:
 		c.refused(last, lastErr)
+		return
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
 		c.budget.refund() // that answer is no sign of overload
 	}
 }
 
-// refused ends the call when a layer inside Retry did not let the attempt go,
-// which was none then. last and lastErr are what the one before ended in.
+// refused ends the call whose attempt a layer further in did not let go. What
+// the attempt before it ended in, if there was one, is the provider's word, and
+// better than a layer's.
 func (c *retryCall) refused(last *http.Response, lastErr error) {
 	if c.attempts--; c.attempts == 0 {
-		return // the refusal as it is
+		return
 	}
 	c.budget.refund()
 	tellEnded(c.gates, c.verdict)
-	why := c.err
-	c.resp, c.err = last, lastErr
-	if last != nil { // better the provider's word than a layer's
-		c.resp.Body = c.held
+	refusal := c.err
+	if c.resp, c.err = last, lastErr; last != nil {
+		last.Body = c.held
 		return
 	}
-	c.giveUp(why)
+	c.giveUp(refusal)
 }
 
-// judge adds to the common verdict what only the request body tells: whose
-// reader failed, that a request of which only a part went out was not done, and
-// that one whose whole body went out was past the handshake.
+// judge adds to the common verdict what only the request body tells: that a
+// request of which only a part went out was not done, and that one whose whole
+// body went out was past the handshake.
 func (c *retryCall) judge() verdict {
 	v := judge(c.ctx, c.resp, c.err)
 	if c.err == nil {
 		return v
 	}
-	switch err, read := c.body.fate(); {
-	case err != nil && errors.Is(c.err, err):
-		v.outcome = outcomeDeclined
+	switch read := c.body.read(); {
 	case read == extentPart && v.outcome == outcomeUnknown && c.ctx.Err() == nil:
 		v.outcome = outcomeFailed
 	case read == extentWhole && v.outcome == outcomeFailed && brokenTLS(c.err) && !badCertificate(c.err):
@@ -94,13 +91,16 @@ func (c *retryCall) judge() verdict {
 // again decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
 func (c *retryCall) again() bool {
+	if c.verdict.outcome == outcomeRefused {
+		return false // see refused
+	}
 	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // he left while the answer was judged
 		c.resp.Body.Close()
 		c.resp = nil
 		c.giveUp(contextError(c.ctx))
 		return false
 	}
-	if c.verdict.outcome == outcomeRefused || c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
+	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
 		!c.worth() || !c.safe() || !c.body.possible() {
 		c.giveUp(nil)
 		return false
@@ -118,6 +118,7 @@ func (c *retryCall) again() bool {
 	}
 	if c.resp != nil {
 		c.putAway()
+		c.wait = max(0, c.wait-c.verdict.looked-time.Since(now)) // it counts from the answer
 	}
 	tellEnded(c.gates, c.verdict)
 	return true
@@ -234,19 +235,6 @@ func (c *retryCall) safe() bool {
 		return true
 	}
 	return inference(c.req) && (!c.verdict.mayBeDone() || c.unknown < c.cfg.unknownResends)
-}
-
-func idempotent(req *http.Request) bool {
-	switch req.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		return true
-	}
-	return req.Header.Get("Idempotency-Key") != ""
-}
-
-// inference reports whether req asks a model for an answer.
-func inference(req *http.Request) bool {
-	return req.Method == http.MethodPost && req.URL != nil && wire.Inference(req.URL.Path)
 }
 
 // delay computes the wait before the next attempt. It reports false, with the
