@@ -133,7 +133,8 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 func (t *breakerTransport) enter(key string, c *call) bool {
 	b := t.keys.get(key, time.Now())
 	if b.closed() {
-		return true // and the layer will ask again: nothing is counted before the end
+		c.leavePermit(b) // not a ticket, which would cost each call an allocation
+		return true
 	}
 	ticket, ok := b.allow()
 	if ok {
@@ -193,7 +194,14 @@ type breakerPass struct {
 
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
-	t, ok := p.c.takePermit().(ticket)
+	var t ticket
+	var ok bool
+	switch permit := p.c.takePermit().(type) {
+	case ticket:
+		t, ok = permit, true
+	case *breaker:
+		t, ok = permit.admitted(), true
+	}
 	over := p.ctx.Err() != nil      // nothing of it will go out
 	if ok && (over || t.b != p.b) { // the queue asked about another key
 		t.settle(outcomeCancelled)

@@ -73,6 +73,17 @@ func (b *breaker) allow() (ticket, bool) {
 	return ticket{b: b, period: b.period, probe: p}, true
 }
 
+// admitted returns the ticket of an attempt whose turn came while b was closed.
+// If b has opened in that moment it goes all the same, and its result is void.
+func (b *breaker) admitted() ticket {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state != gobreaker.StateClosed {
+		return ticket{b: b, period: -1}
+	}
+	return ticket{b: b, period: b.period}
+}
+
 // lost frees the slot of a probe that has had no verdict for too long, so that
 // another one may go. Its own verdict, if it comes after all, still counts.
 func (b *breaker) lost(p *probe) {
