@@ -437,3 +437,50 @@ func TestACallWhoseTurnHasComeIsNotRefusedByABreakerThatOpensThatMoment(t *testi
 		}
 	})
 }
+
+// A ramp follows a hold. What comes long after it has nothing to do with it.
+func TestCallsLongAfterAHoldAreNotPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		p.takes = 0
+		rt := p.held(t, 0)
+		p.down.Store(false)
+		if status, err := call(t, rt, t.Context(), "probe"); status != 200 || err != nil {
+			t.Fatal(status, err)
+		}
+		time.Sleep(time.Minute)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() { call(t, rt, t.Context(), "q") })
+		}
+		wg.Wait()
+		for i, at := range p.at[1:] {
+			if at != 62*time.Second {
+				t.Fatalf("call %d went at %v, want 62s", i+1, at)
+			}
+		}
+	})
+}
+
+// The pace that a hold is to come back to is that of the calls before it, even
+// if nobody comes before it is nearly over.
+func TestTheFormerPaceIsThatOfWhenTheBreakerOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		rt := p.held(t, 39, steady.WithBreaker(steady.TripAfter(1), steady.OpenFor(10*time.Second)))
+		p.down.Store(false)
+		time.Sleep(9 * time.Second)
+		var wg sync.WaitGroup
+		at := []time.Duration{10 * time.Second}
+		for n := range 20 {
+			at = append(at, 10100*ms+due(n, 40))
+		}
+		for range at {
+			wg.Go(func() { call(t, rt, t.Context(), "q") })
+		}
+		wg.Wait()
+		if !slices.Equal(p.at, at) {
+			t.Errorf("calls went at %v, want %v", p.at, at)
+		}
+	})
+}

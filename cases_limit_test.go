@@ -329,6 +329,32 @@ func TestAWaiterThatLeavesFreesItsPlaceAtOnce(t *testing.T) {
 	}
 }
 
+// The line is as long as those who are still in it.
+func TestThoseWhoHaveLeftDoNotLengthenTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock()
+		rt := must(t)(steady.New(steady.WithBase(c.named()), steady.WithRateLimit(1, 1), steady.Patience(3*time.Second)))
+		call(t, rt, t.Context(), "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { call(t, rt, ctx, "left") })
+		}
+		synctest.Wait()
+		if _, err := call(t, rt, t.Context(), "one too many"); !errors.Is(err, steady.ErrRateLimited) {
+			t.Errorf("error %v, want ErrRateLimited", err)
+		}
+		cancel()
+		wg.Wait()
+		for _, name := range []string{"b", "c", "d", "e"} {
+			if _, err := call(t, rt, t.Context(), name); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		c.want(t, []string{"a", "b", "c", "d", "e"}, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second})
+	})
+}
+
 // surprise is a context whose deadline nobody is told of before it passes.
 type surprise struct {
 	context.Context
