@@ -547,6 +547,9 @@ func TestC3_ARefusedResendYieldsTheLastResponseWhole(t *testing.T) {
 			t.Errorf("got %d %v %q", resp.StatusCode, resp.Header, got)
 		}
 		body.check(t, "the body")
+		if s := stateOf(rt, "llm.test"); s.InFlight != 0 {
+			t.Errorf("%d in flight at the end", s.InFlight)
+		}
 		if got := base.attempts(); got != 1 {
 			t.Errorf("%d attempts, want 1", got)
 		}

@@ -597,6 +597,24 @@ func TestAKeyInUseIsNotForgotten(t *testing.T) {
 	})
 }
 
+func TestAKeyWithACallUnderWayIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := must(t)(steady.New(steady.WithBase(statuses(200)), steady.WithConcurrency(1), steady.MaxWait(0)))
+		resp, err := rt.RoundTrip(post(t, t.Context(), "q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		for i := range 3000 {
+			keyed(t, rt, fmt.Sprintf("host%d.test", i), "")
+		}
+		if _, err := call(t, rt, t.Context(), "q"); !errors.Is(err, steady.ErrRateLimited) {
+			t.Errorf("error %v, want ErrRateLimited: the slot is taken", err)
+		}
+		read(t, resp)
+	})
+}
+
 func TestAC1_ASlotIsTakenOnceAndGivenBackOnce(t *testing.T) {
 	errBroken := errors.New("connection reset")
 	stream := func(req *http.Request) (*http.Response, error) {
@@ -649,9 +667,12 @@ func TestAC1_ASlotIsTakenOnceAndGivenBackOnce(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var base atomic.Pointer[roundTripFunc]
-		rt := must(t)(steady.New(steady.WithConcurrency(5), steady.MaxWait(0), neverTrips(),
+		var began atomic.Int64
+		heard := &events{}
+		rt := must(t)(steady.New(steady.WithObserver(heard), steady.WithConcurrency(5), steady.MaxWait(0), neverTrips(),
 			steady.WithRetry(steady.Delays(1, 1), steady.RetryBudget(100, 100)),
 			steady.WithBase(roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				began.Add(1)
 				return (*base.Load())(req)
 			}))))
 		round := func(i int) {
@@ -681,6 +702,9 @@ func TestAC1_ASlotIsTakenOnceAndGivenBackOnce(t *testing.T) {
 			round((i * 7) % len(endings))
 		}
 		wantFiveSlots(t, rt, func() { f := roundTripFunc(stream); base.Store(&f) })
+		if got, want := len(of[steady.AttemptEnded](heard)), int(began.Load()); got != want {
+			t.Errorf("%d attempts ended, want each of %d once", got, want)
+		}
 	})
 }
 
