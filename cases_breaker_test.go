@@ -274,7 +274,7 @@ func TestTheRatioTripsInARollingWindow(t *testing.T) {
 		{"at the minimum", []lot{{0, 10, 9, "closed"}, {1 * time.Second, 0, 1, "open"}}},
 		{"not below the ratio", []lot{{0, 51, 49, "closed"}}},
 		{"what is older than the window has left", []lot{{0, 10, 9, "closed"}, {31 * time.Second, 0, 1, "closed"}}},
-		{"across the bounds of fixed windows", []lot{{29 * time.Second, 5, 5, "closed"}, {31 * time.Second, 5, 4, "closed"}, {32 * time.Second, 0, 1, "open"}}},
+		{"across the bounds of fixed windows", []lot{{0, 1, 0, "closed"}, {29 * time.Second, 5, 5, "closed"}, {31 * time.Second, 5, 4, "closed"}, {32 * time.Second, 0, 1, "open"}}},
 		{"old successes do not hide new failures", []lot{{0, 100, 0, "closed"}, {31 * time.Second, 10, 10, "open"}}},
 	}
 	for _, tt := range tests {

@@ -426,14 +426,15 @@ func TestACallWhoseTurnHasComeIsNotRefusedByABreakerThatOpensThatMoment(t *testi
 		var wg sync.WaitGroup
 		wg.Go(func() { call(t, rt, t.Context(), "first") })
 		synctest.Wait()
+		p.takes = 2500 * ms
 		time.AfterFunc(1060*ms, func() { p.down.Store(false) })
 		if status, err := call(t, rt, t.Context(), "second"); status != 200 || err != nil {
 			t.Errorf("got %d, %v", status, err)
 		}
 		wg.Wait()
 		p.want(t, []string{"first", "second"}, []time.Duration{0, 1100 * ms})
-		if got := breakerOf(rt); got != "open" { // until 3.05s: the second's success is of an earlier period
-			t.Errorf("the breaker is %s, want open", got)
+		if got := breakerOf(rt); got != "half-open" { // since 3.05s: the second's success, at 3.6s, is of an earlier period
+			t.Errorf("the breaker is %s, want half-open", got)
 		}
 	})
 }
@@ -482,5 +483,95 @@ func TestTheFormerPaceIsThatOfWhenTheBreakerOpened(t *testing.T) {
 		if !slices.Equal(p.at, at) {
 			t.Errorf("calls went at %v, want %v", p.at, at)
 		}
+	})
+}
+
+// streaming has the answers of p go on until the test ends them.
+func streaming(p *provider) (rt http.RoundTripper, end func()) {
+	done := make(chan struct{})
+	return roundTripFunc(func(req *http.Request) (*http.Response, error) {
+		resp, err := p.RoundTrip(req)
+		if err == nil && resp.StatusCode == 200 {
+			r, w := io.Pipe()
+			go func() { <-done; w.Close() }()
+			resp.Body, resp.ContentLength = r, -1
+		}
+		return resp, err
+	}), func() { close(done) }
+}
+
+// A probe has done its work when its headers are there; its stream may go on.
+func TestAHoldEndsAtTheProbesHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		base, end := streaming(p)
+		rt := p.held(t, 0, steady.WithBase(base))
+		p.down.Store(false)
+		var wg sync.WaitGroup
+		for _, name := range []string{"probe", "next"} {
+			wg.Go(func() {
+				if _, err := call(t, rt, t.Context(), name); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		time.Sleep(20 * time.Second)
+		end()
+		wg.Wait()
+		p.want(t, []string{"probe", "next"}, []time.Duration{2 * time.Second, 2100 * ms})
+	})
+}
+
+// A call that waits for a slot after a hold: what the provider took is not the
+// limit's, and yet the Patience bounds both when there is no MaxWait.
+func TestTheWaitForASlotAfterAHoldIsBounded(t *testing.T) {
+	tests := []struct {
+		name string
+		opt  steady.Option
+		want time.Duration
+	}{
+		{"MaxWait begins when the ramp is over", steady.MaxWait(3 * time.Second), 6600 * ms},
+		{"Patience bounds the whole", steady.Patience(15 * time.Second), 15 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newProvider()
+				base, end := streaming(p)
+				rt := p.held(t, 0, steady.WithBase(base), steady.WithConcurrency(1), tt.opt)
+				p.down.Store(false)
+				var wg sync.WaitGroup
+				wg.Go(func() { call(t, rt, t.Context(), "probe") }) // keeps the slot
+				synctest.Wait()
+				_, err := call(t, rt, t.Context(), "q")
+				if took := time.Since(p.start); !errors.Is(err, steady.ErrRateLimited) || took != tt.want {
+					t.Errorf("%v after %v, want ErrRateLimited after %v", err, took, tt.want)
+				}
+				end()
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// Nor does the wait for a token count against the Patience when there is a
+// MaxWait.
+func TestTheWaitForATokenDoesNotCountAgainstPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		p.down.Store(true)
+		p.takes = 50 * time.Second
+		rt := must(t)(steady.New(steady.WithBase(p), steady.WithRateLimit(1.0/60, 1), steady.MaxWait(time.Hour),
+			steady.WithBreaker(steady.TripAfter(1)), steady.WithRetry(steady.MaxAttempts(1))))
+		var wg sync.WaitGroup
+		wg.Go(func() { call(t, rt, t.Context(), "first") })
+		synctest.Wait()
+		time.AfterFunc(51*time.Second, func() { p.down.Store(false) })
+		if status, err := call(t, rt, t.Context(), "second"); status != 200 || err != nil {
+			t.Errorf("got %d, %v", status, err)
+		}
+		wg.Wait()
+		p.want(t, []string{"first", "second"}, []time.Duration{0, time.Minute})
 	})
 }
