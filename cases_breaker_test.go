@@ -27,7 +27,7 @@ func alone(t *testing.T, base http.RoundTripper, n int, opts ...steady.Option) *
 	}, opts...)...))
 }
 
-func breakerOf(rt *steady.Transport) string { return stateOf(rt, "llm.test").Breaker }
+func llmBreaker(rt *steady.Transport) string { return stateOf(rt, "llm.test").Breaker }
 
 func TestCB1_TheCallerLeavingIsNeutral(t *testing.T) {
 	hang := func(req *http.Request) (*http.Response, error) {
@@ -89,7 +89,7 @@ func TestCB1_TheCallerLeavingIsNeutral(t *testing.T) {
 					fail(4)
 				}
 				for i := range tt.n {
-					if !neutral && breakerOf(rt) == "open" {
+					if !neutral && llmBreaker(rt) == "open" {
 						t.Fatalf("open after %d", i)
 					}
 					ctx, cancel := tt.ctx(t)
@@ -103,12 +103,12 @@ func TestCB1_TheCallerLeavingIsNeutral(t *testing.T) {
 						t.Fatalf("call %d: %v", i+1, err)
 					}
 				}
-				if got := breakerOf(rt); got != tt.want {
+				if got := llmBreaker(rt); got != tt.want {
 					t.Errorf("%s, want %s", got, tt.want)
 				}
 				if neutral { // nor do they wipe out what was counted
 					fail(1)
-					if got := breakerOf(rt); got != "open" {
+					if got := llmBreaker(rt); got != "open" {
 						t.Errorf("%s after the fifth failure, want open", got)
 					}
 				}
@@ -237,14 +237,14 @@ func TestCB4_4xxAnd429NeitherTripNorWipeOut(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rt := alone(t, statuses(tt.statuses...), 5)
 				for i, want := range tt.statuses {
-					if got := breakerOf(rt); got == "open" {
+					if got := llmBreaker(rt); got == "open" {
 						t.Fatalf("open before attempt %d", i+1)
 					}
 					if status, err := call(t, rt, t.Context(), "q"); status != want || err != nil {
 						t.Fatalf("attempt %d: %d, %v", i+1, status, err)
 					}
 				}
-				if got := breakerOf(rt); got != tt.want {
+				if got := llmBreaker(rt); got != tt.want {
 					t.Errorf("%s, want %s", got, tt.want)
 				}
 				req := post(t, t.Context(), "q")
@@ -298,7 +298,7 @@ func TestTheRatioTripsInARollingWindow(t *testing.T) {
 							t.Fatalf("at %v, call %d: %v", l.at, i+1, err)
 						}
 					}
-					if got := breakerOf(rt); got != l.want {
+					if got := llmBreaker(rt); got != l.want {
 						t.Errorf("at %v: %s, want %s", l.at, got, l.want)
 					}
 				}
@@ -346,12 +346,12 @@ func TestAProbeThatNeverAnswersIsGivenUpForLost(t *testing.T) {
 		}
 		time.Sleep(1)
 		synctest.Wait()
-		if status, err := call(t, rt, t.Context(), "q"); status != 200 || err != nil || breakerOf(rt) != "closed" {
-			t.Errorf("the second probe: %d, %v, %s", status, err, breakerOf(rt))
+		if status, err := call(t, rt, t.Context(), "q"); status != 200 || err != nil || llmBreaker(rt) != "closed" {
+			t.Errorf("the second probe: %d, %v, %s", status, err, llmBreaker(rt))
 		}
 		close(release)
 		wg.Wait()
-		if got := breakerOf(rt); got != "closed" {
+		if got := llmBreaker(rt); got != "closed" {
 			t.Errorf("%s after the lost probe's end, want closed", got)
 		}
 	})
@@ -368,7 +368,7 @@ func TestAProbeIsJudgedByItsHeadersAlthoughNobodyReadsItsStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := breakerOf(rt); got != "closed" {
+		if got := llmBreaker(rt); got != "closed" {
 			t.Errorf("%s, want closed", got)
 		}
 		other, err := rt.RoundTrip(post(t, t.Context(), "q"))
@@ -396,7 +396,7 @@ func TestAProbeThatTheCallerCancelsMakesRoomForAnother(t *testing.T) {
 		if _, err := call(t, rt, ctx, "q"); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v, want the cancel", err)
 		}
-		if got := breakerOf(rt); got != "half-open" {
+		if got := llmBreaker(rt); got != "half-open" {
 			t.Errorf("%s, want half-open", got)
 		}
 		if status, err := call(t, rt, t.Context(), "q"); status != 200 || err != nil {
@@ -418,12 +418,12 @@ func TestAPanicInTheBaseIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // closed
 		rt := alone(t, roundTripFunc(func(*http.Request) (*http.Response, error) { panic("base") }), 5)
 		for i := range 5 {
-			if got := breakerOf(rt); i > 0 && got != "closed" {
+			if got := llmBreaker(rt); i > 0 && got != "closed" {
 				t.Errorf("%s after %d panics", got, i)
 			}
 			panicking(t, rt)
 		}
-		if got := breakerOf(rt); got != "open" {
+		if got := llmBreaker(rt); got != "open" {
 			t.Errorf("%s after 5 panics, want open", got)
 		}
 	})
@@ -480,15 +480,15 @@ func TestALateResultOfAnEarlierPeriodIsVoid(t *testing.T) {
 					call(t, rt, t.Context(), "good")
 					call(t, rt, t.Context(), "bad")
 				}
-				want := breakerOf(rt)
+				want := llmBreaker(rt)
 				wg.Wait()
-				if got := breakerOf(rt); got != want {
+				if got := llmBreaker(rt); got != want {
 					t.Errorf("%s after the late results, want %s as before", got, want)
 				}
 				if late == 503 {
 					call(t, rt, t.Context(), "good")
 					call(t, rt, t.Context(), "bad")
-					if got := breakerOf(rt); got != "closed" {
+					if got := llmBreaker(rt); got != "closed" {
 						t.Errorf("%s, want closed", got)
 					}
 				}
@@ -511,12 +511,12 @@ func TestARefusalCarriesTheTimeOfTheNextTry(t *testing.T) {
 			if !ok || open.Key != "llm.test" || open.Until.Sub(start) != 7*time.Second || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("at %v: %v, want a refusal until 7s", at, err)
 			}
-			if got := breakerOf(rt); got != "open" {
+			if got := llmBreaker(rt); got != "open" {
 				t.Errorf("at %v: %s, want open", at, got)
 			}
 		}
 		time.Sleep(1)
-		if got := breakerOf(rt); got != "half-open" {
+		if got := llmBreaker(rt); got != "half-open" {
 			t.Errorf("at 7s: %s, want half-open", got)
 		}
 		if status, err := call(t, rt, t.Context(), "q"); status != 503 || err != nil { // the probe, at 7s

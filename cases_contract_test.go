@@ -38,7 +38,7 @@ type spyBody struct {
 	restarted func() io.Reader // if set, what a Close makes of the body
 }
 
-func spy(text string) *spyBody { return &spyBody{r: strings.NewReader(text)} }
+func spyOf(text string) *spyBody { return &spyBody{r: strings.NewReader(text)} }
 
 func (b *spyBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
@@ -307,7 +307,7 @@ func TestC2_TheRequestBodyIsClosedOnEveryEarlyWayOut(t *testing.T) {
 					defer resp.Body.Close()
 				}
 				already := base.attempts()
-				body := spy("question")
+				body := spyOf("question")
 				req := post(t, t.Context(), "question")
 				req.Body = body
 				if tt.change != nil {
@@ -340,7 +340,7 @@ func TestC2_ABreakerAloneClosesTheBodyThatItRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(t, resp)
-	body := spy("question")
+	body := spyOf("question")
 	req := post(t, t.Context(), "question")
 	req.Body = body
 	if _, err := rt.RoundTrip(req); !errors.Is(err, steady.ErrBreakerOpen) {
@@ -355,7 +355,7 @@ func TestC2_ABreakerAloneClosesTheBodyThatItRefuses(t *testing.T) {
 func TestC2_AURLWithoutASchemeClosesTheBodyAndIsNobodysFault(t *testing.T) {
 	base := &http.Transport{}
 	rt := must(t)(steady.New(steady.WithBase(base), steady.WithBreaker(steady.TripAfter(1))))
-	body := spy("question")
+	body := spyOf("question")
 	req := post(t, t.Context(), "question")
 	req.Body, req.URL.Scheme = body, ""
 	if resp, err := rt.RoundTrip(req); err == nil || resp != nil {
@@ -478,7 +478,7 @@ func TestC3_WhenRetriesAreUsedUpTheCallerGetsTheLastResponseWhole(t *testing.T) 
 				var logged bytes.Buffer
 				defer log.SetOutput(log.Writer())
 				log.SetOutput(&logged)
-				bodies := []*spyBody{spy("first"), spy(long), spy(tt.last)}
+				bodies := []*spyBody{spyOf("first"), spyOf(long), spyOf(tt.last)}
 				var steps []step
 				for i, b := range bodies {
 					id := "r" + string(rune('1'+i))
@@ -536,7 +536,7 @@ func TestC3_ABodyThatHangsIsGivenUp(t *testing.T) {
 // worth more than the layer's.
 func TestC3_ARefusedResendYieldsTheLastResponseWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		body := spy(`{"error":"first"}`)
+		body := spyOf(`{"error":"first"}`)
 		base := play(step{status: 503, body: body, header: http.Header{"Request-Id": {"r1"}}}, step{status: 200})
 		rt := must(t)(steady.New(steady.WithBase(base), steady.WithBreaker(steady.TripAfter(1), steady.OpenFor(time.Hour))))
 		resp, err := rt.RoundTrip(post(t, t.Context(), "q"))

@@ -17,16 +17,16 @@ import (
 	"github.com/steadyhttp/steady"
 )
 
-// provider is a base that is up or down, notes what comes, and takes its time.
-type provider struct {
+// outage is a base that is up or down, notes what comes, and takes its time.
+type outage struct {
 	*clock
 	down  atomic.Bool
 	takes time.Duration
 }
 
-func newProvider() *provider { return &provider{clock: newClock(), takes: 100 * ms} }
+func newOutage() *outage { return &outage{clock: newClock(), takes: 100 * ms} }
 
-func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p *outage) RoundTrip(req *http.Request) (*http.Response, error) {
 	b, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // held returns a stack of one attempt per call whose breaker has just opened,
 // after n good calls in the same second.
-func (p *provider) held(t *testing.T, n int, opts ...steady.Option) *steady.Transport {
+func (p *outage) held(t *testing.T, n int, opts ...steady.Option) *steady.Transport {
 	t.Helper()
 	takes := p.takes
 	p.takes = 0
@@ -63,7 +63,7 @@ func (p *provider) held(t *testing.T, n int, opts ...steady.Option) *steady.Tran
 	if status, err := call(t, rt, t.Context(), "trip"); status != 503 || err != nil {
 		t.Fatal(status, err)
 	}
-	if got := breakerOf(rt); got != "open" {
+	if got := llmBreaker(rt); got != "open" {
 		t.Fatalf("the breaker is %s", got)
 	}
 	p.names, p.at, p.takes = nil, nil, takes
@@ -91,7 +91,7 @@ func TestAHoldEndsWithOneProbeAndAPacedResumption(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newProvider()
+				p := newOutage()
 				rt := p.held(t, tt.before)
 				var wg sync.WaitGroup
 				var names []string
@@ -131,7 +131,7 @@ func TestAHoldEndsWithOneProbeAndAPacedResumption(t *testing.T) {
 // was the probe gets what the provider said.
 func TestAHoldLastsUntilAProbeSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		rt := p.held(t, 0)
 		time.AfterFunc(5*time.Second, func() { p.down.Store(false) })
 		var wg sync.WaitGroup
@@ -154,7 +154,7 @@ func TestAHoldLastsUntilAProbeSucceeds(t *testing.T) {
 // A re-send waits in the hold like any other attempt, and before younger calls.
 func TestARetryWaitsInTheHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		p.down.Store(true)
 		rt := must(t)(steady.New(steady.WithBase(p), steady.WithBreaker(steady.TripAfter(1))))
 		time.AfterFunc(time.Second, func() { p.down.Store(false) })
@@ -190,7 +190,7 @@ func TestACallThatCannotWaitInAHoldIsRefusedAtOnceAndCostsNothing(t *testing.T) 
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newProvider()
+				p := newOutage()
 				rt := p.held(t, 0, append(tt.opts, steady.WithRateLimit(1.0/3600, 2))...) // one token is left
 				p.down.Store(false)
 				ctx := t.Context()
@@ -230,7 +230,7 @@ func TestACallThatCannotWaitInAHoldIsRefusedAtOnceAndCostsNothing(t *testing.T) 
 // When a probe has failed and the next would come too late, nobody waits for it.
 func TestPatienceEndsAsSoonAsItIsKnownToBeInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		rt := p.held(t, 0, steady.Patience(3*time.Second))
 		var wg sync.WaitGroup
 		for i := range 5 {
@@ -258,7 +258,7 @@ func TestPatienceEndsAsSoonAsItIsKnownToBeInVain(t *testing.T) {
 // by; their patience and their deadlines end all the same.
 func TestPatienceAndDeadlinesEndWhileAProbeIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		p.takes = 8 * time.Second
 		rt := p.held(t, 0, steady.Patience(5*time.Second))
 		var wg sync.WaitGroup
@@ -288,7 +288,7 @@ func TestCancelledWaitersLeaveTheHoldAtOnce(t *testing.T) {
 	for _, gone := range [][]string{{"a"}, {"b"}, {"a", "b"}, {"c"}} {
 		t.Run(fmt.Sprint(gone), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newProvider()
+				p := newOutage()
 				rt := p.held(t, 0)
 				p.down.Store(false)
 				var names []string
@@ -322,7 +322,7 @@ func TestCancelledWaitersLeaveTheHoldAtOnce(t *testing.T) {
 
 func TestAProbeThatIsCancelledHandsOverToTheNextWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		rt := p.held(t, 0)
 		p.down.Store(false)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, nil)
@@ -351,7 +351,7 @@ func TestAProbeThatIsCancelledHandsOverToTheNextWaiter(t *testing.T) {
 func TestTheTimeInAHoldDoesNotCountAgainstMaxWait(t *testing.T) {
 	for _, maxWait := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newProvider()
+			p := newOutage()
 			rt := p.held(t, 0, steady.MaxWait(maxWait), steady.WithRateLimit(100, 100))
 			p.down.Store(false)
 			var wg sync.WaitGroup
@@ -370,7 +370,7 @@ func TestTheTimeInAHoldDoesNotCountAgainstMaxWait(t *testing.T) {
 // After the ramp, MaxWait is again what bounds the wait for a token.
 func TestAfterARampMaxWaitBoundsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		rt := p.held(t, 0, steady.MaxWait(time.Second), steady.WithRateLimit(1.0/60, 2)) // one token is left
 		p.down.Store(false)
 		var wg sync.WaitGroup
@@ -391,7 +391,7 @@ func TestAfterARampMaxWaitBoundsTheRest(t *testing.T) {
 // it afresh.
 func TestPatienceBoundsTheWholeWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		p.down.Store(true)
 		p.takes = 5 * time.Second
 		rt := must(t)(steady.New(steady.WithBase(p), steady.WithRateLimit(0.1, 1), steady.Patience(15*time.Second),
@@ -412,7 +412,7 @@ func TestPatienceBoundsTheWholeWait(t *testing.T) {
 // refused, for it was ready to wait.
 func TestACallWhoseTurnHasComeIsNotRefusedByABreakerThatOpensThatMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		var rt *steady.Transport
 		rt = must(t)(steady.New(steady.WithBase(p), steady.WithRateLimit(1, 1), steady.WithBreaker(steady.TripAfter(1)),
 			steady.WithRetry(steady.MaxAttempts(1)),
@@ -433,7 +433,7 @@ func TestACallWhoseTurnHasComeIsNotRefusedByABreakerThatOpensThatMoment(t *testi
 		}
 		wg.Wait()
 		p.want(t, []string{"first", "second"}, []time.Duration{0, 1100 * ms})
-		if got := breakerOf(rt); got != "half-open" { // since 3.05s: the second's success, at 3.6s, is of an earlier period
+		if got := llmBreaker(rt); got != "half-open" { // since 3.05s: the second's success, at 3.6s, is of an earlier period
 			t.Errorf("the breaker is %s, want half-open", got)
 		}
 	})
@@ -442,7 +442,7 @@ func TestACallWhoseTurnHasComeIsNotRefusedByABreakerThatOpensThatMoment(t *testi
 // A ramp follows a hold. What comes long after it has nothing to do with it.
 func TestCallsLongAfterAHoldAreNotPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		p.takes = 0
 		rt := p.held(t, 0)
 		p.down.Store(false)
@@ -467,7 +467,7 @@ func TestCallsLongAfterAHoldAreNotPaced(t *testing.T) {
 // if nobody comes before it is nearly over.
 func TestTheFormerPaceIsThatOfWhenTheBreakerOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		rt := p.held(t, 39, steady.WithBreaker(steady.TripAfter(1), steady.OpenFor(10*time.Second)))
 		p.down.Store(false)
 		time.Sleep(9 * time.Second)
@@ -487,7 +487,7 @@ func TestTheFormerPaceIsThatOfWhenTheBreakerOpened(t *testing.T) {
 }
 
 // streaming has the answers of p go on until the test ends them.
-func streaming(p *provider) (rt http.RoundTripper, end func()) {
+func streaming(p *outage) (rt http.RoundTripper, end func()) {
 	done := make(chan struct{})
 	return roundTripFunc(func(req *http.Request) (*http.Response, error) {
 		resp, err := p.RoundTrip(req)
@@ -503,7 +503,7 @@ func streaming(p *provider) (rt http.RoundTripper, end func()) {
 // A probe has done its work when its headers are there; its stream may go on.
 func TestAHoldEndsAtTheProbesHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		base, end := streaming(p)
 		rt := p.held(t, 0, steady.WithBase(base))
 		p.down.Store(false)
@@ -537,7 +537,7 @@ func TestTheWaitForASlotAfterAHoldIsBounded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newProvider()
+				p := newOutage()
 				base, end := streaming(p)
 				rt := p.held(t, 0, steady.WithBase(base), steady.WithConcurrency(1), tt.opt)
 				p.down.Store(false)
@@ -559,7 +559,7 @@ func TestTheWaitForASlotAfterAHoldIsBounded(t *testing.T) {
 // MaxWait.
 func TestTheWaitForATokenDoesNotCountAgainstPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProvider()
+		p := newOutage()
 		p.down.Store(true)
 		p.takes = 50 * time.Second
 		rt := must(t)(steady.New(steady.WithBase(p), steady.WithRateLimit(1.0/60, 1), steady.MaxWait(time.Hour),

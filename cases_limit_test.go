@@ -618,7 +618,7 @@ func TestAKeyWithACallUnderWayIsNotForgotten(t *testing.T) {
 func TestAC1_ASlotIsTakenOnceAndGivenBackOnce(t *testing.T) {
 	errBroken := errors.New("connection reset")
 	stream := func(req *http.Request) (*http.Response, error) {
-		return respond(req, 200, nil, spy("data: one\n\ndata: two\n\n")), nil
+		return respond(req, 200, nil, spyOf("data: one\n\ndata: two\n\n")), nil
 	}
 	endings := []struct {
 		name string
@@ -716,7 +716,7 @@ func statusAfter(n, first, then int) roundTripFunc {
 		if made.Add(1)%int64(n+1) == 0 {
 			status = then
 		}
-		return respond(req, status, nil, spy("body")), nil
+		return respond(req, status, nil, spyOf("body")), nil
 	}
 }
 
