@@ -68,20 +68,6 @@ func upTo(d time.Duration) time.Duration {
 	return rand.N(d + 1)
 }
 
-// stretch returns wait and up to a quarter more, but if possible less than room:
-// what the server has named is a minimum, and those who were told the same must
-// not come back together. Even a wait of nothing becomes up to 50 milliseconds.
-func stretch(wait, room time.Duration) time.Duration {
-	more := max(wait/4, min(50*time.Millisecond, 50*time.Millisecond-wait))
-	if wait < room {
-		more = min(more, room-wait-1)
-	}
-	if more = upTo(max(0, more)); wait <= math.MaxInt64-more {
-		return wait + more
-	}
-	return wait
-}
-
 // The loop is go-retryablehttp's, kept in quarantine: it sees neither the
 // caller's request nor any response. Its client sends a stand-in, so that
 // nothing of the real request can be buffered, changed, redirected or closed by

@@ -53,27 +53,6 @@ func headerRows(t *testing.T) (retry, shouldRetry []headerRow) {
 	return file.Retry, file.ShouldRetry
 }
 
-// What is left to the code that reads rate limit headers, and not to Retry-After.
-// The rows are here so that none is skipped in silence: one that is honoured all
-// the same fails until it is taken off.
-const notRetryAfter = "speaks of a rate limit window, without Retry-After"
-
-var headerDeviations = map[string]string{
-	"openai_reset_when_empty": notRetryAfter,
-	"anthropic_reset":         notRetryAfter,
-	"anthropic_past_reset":    notRetryAfter,
-	"anthropic_offset":        notRetryAfter,
-	"anthropic_unified_epoch": notRetryAfter,
-	"epoch_s":                 notRetryAfter,
-	"reset_delta_seconds":     notRetryAfter,
-	"azure_reset_int":         notRetryAfter,
-	"ietf":                    notRetryAfter,
-	"ietf_multi":              notRetryAfter,
-	"ietf_multi_lines":        notRetryAfter,
-	"ietf_vendor_param":       notRetryAfter,
-	"ietf_draft07":            notRetryAfter,
-}
-
 func TestRetryAfter_HeadersFile(t *testing.T) {
 	rows, _ := headerRows(t)
 	for _, tc := range rows {
@@ -89,13 +68,7 @@ func TestRetryAfter_HeadersFile(t *testing.T) {
 			case string:
 				good = want == "saturate" && ok && got == math.MaxInt64
 			}
-			why, deviates := headerDeviations[tc.Name]
-			switch {
-			case deviates && good:
-				t.Errorf("got %v, %v, which is right, but the row is listed as a deviation: %s", got, ok, why)
-			case deviates:
-				t.Logf("got %v, %v, want %v ms: %s", got, ok, tc.Wait, why)
-			case !good:
+			if !good {
 				t.Errorf("got %v, %v, want %v ms", got, ok, tc.Wait)
 			}
 		})

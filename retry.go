@@ -175,8 +175,9 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 //
 // It retries 408, 409, 425, 429, 498, 500, 502, 503, 504, 520 to 524, 529 and
 // connection errors, but nothing that cannot get better, such as a certificate
-// that is not trusted or a name that does not exist. An X-Should-Retry header
-// decides over the status. It waits with full jitter, or what Retry-After and its
+// that is not trusted, a name that does not exist, a prompt that is too long or
+// an empty purse, whatever the status. An X-Should-Retry header decides over all
+// that. It waits with full jitter, or what Retry-After and its
 // relatives name, with up to a quarter on top and never less. A wait that cannot
 // end before the request's deadline is not begun.
 //

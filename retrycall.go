@@ -244,13 +244,14 @@ func (c *retryCall) delay(now time.Time) bool {
 	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
 		room, byDeadline = deadline.Sub(now), true
 	}
-	hint, hinted := c.verdict.wait, c.verdict.hinted
-	if hinted {
-		c.wait = stretch(hint, room)
+	begin := false
+	if c.verdict.hinted {
+		c.wait, begin = named(c.verdict.wait, c.cfg.maxRetryAfter, room)
 	} else {
 		c.wait = c.ownWait()
+		begin = c.wait < room
 	}
-	if c.wait < room && (!hinted || hint <= c.cfg.maxRetryAfter) {
+	if begin {
 		return true
 	}
 	if byDeadline && c.err != nil {
