@@ -81,10 +81,10 @@ func OpenFor(d time.Duration) BreakerOption {
 // Failures are answers that mean that the provider is unwell (408, most 5xx, 529,
 // an overload by whatever status), connection errors, timeouts, and a body that
 // breaks off, stalls or turns into such an answer; an attempt is judged when its
-// body has ended. Neutral are all other 4xx, a rate limit, what the caller gave up, and what a layer of this
-// package refused: they neither count nor wipe out what was counted. The
-// caller's own deadline passing while an attempt is out is a failure, since it
-// may be the only sign of a provider that hangs.
+// body has ended. Neutral are all other 4xx, a rate limit, what the caller gave
+// up, and what a layer of this package refused: they neither count nor wipe out
+// what was counted. The caller's own deadline passing while an attempt is out is
+// a failure, since it may be the only sign of a provider that hangs.
 //
 // An open breaker refuses at once, with a [*BreakerError]. In [New] the calls
 // wait for it in the queue of [RateLimit] instead, as long as their [Patience]
