@@ -2,6 +2,7 @@ package steady
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -37,9 +38,9 @@ func defaultAttemptConfig() attemptConfig {
 
 func (c *attemptConfig) validate() error {
 	if c.header < 0 {
-		return fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header)
+		return errors.Join(fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header), c.keyer.validate())
 	}
-	return nil
+	return c.keyer.validate()
 }
 
 // HeaderTimeout bounds the time from the start of an attempt to the headers of
@@ -89,7 +90,7 @@ type attemptTransport struct {
 }
 
 // errHeaderTimeout is the cause for which the attempt's context ends when no
-// headers come. Like net/http's own it is a timeout and matches
+// headers come. Like net/http's own it is a net.Error and a timeout, and matches
 // context.DeadlineExceeded.
 type errHeaderTimeout struct{ after time.Duration }
 
@@ -97,6 +98,7 @@ func (e errHeaderTimeout) Error() string {
 	return fmt.Sprintf("steady: no response headers within %v", e.after)
 }
 func (errHeaderTimeout) Timeout() bool        { return true }
+func (errHeaderTimeout) Temporary() bool      { return true } // or it were no net.Error
 func (errHeaderTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // headerClock is the timer of an attempt that has a header timeout.
@@ -147,6 +149,8 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	watch(a.caller, resp, a)
 	return resp, nil
 }
+
+func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }
 
 // attempt is one attempt from its start to the end of its body.
 type attempt struct {

@@ -53,7 +53,7 @@ func (c *breakerConfig) validate() error {
 	if c.openFor < time.Millisecond {
 		errs = append(errs, fmt.Errorf("steady: OpenFor(%v): must be at least 1ms", c.openFor))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // TripAfter sets how many failures in a row open the breaker. The default is 5.
@@ -123,7 +123,11 @@ func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
 
 // hold, enter and refusal make it a holder.
 func (t *breakerTransport) hold(key string, now time.Time) hold {
-	return t.keys.get(key, now).hold(now)
+	b := t.keys.peek(key)
+	if b == nil {
+		return hold{} // as a new one would say
+	}
+	return b.hold(now)
 }
 
 func (t *breakerTransport) enter(key string, c *call) bool {
@@ -171,6 +175,8 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
+func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.next) }
+
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
 	b   *breaker
@@ -184,9 +190,13 @@ type breakerPass struct {
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
 	t, ok := redeem(p.c.takePermit())
-	if ok && t.b != p.b { // another breaker of the same key, or of another one
+	over := p.ctx.Err() != nil      // nothing of it will go out
+	if ok && (over || t.b != p.b) { // the queue asked about another key
 		t.settle(outcomeCancelled)
 		ok = false
+	}
+	if over {
+		return contextError(p.ctx)
 	}
 	if !ok {
 		if t, ok = p.b.allow(); !ok {

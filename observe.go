@@ -76,8 +76,12 @@ func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 // LogTo returns an [Observer] that logs to l: each retry at Info, a refused call
 // and a breaker that opens at Warn, other state changes at Info, waits and ends
 // of attempts at Debug. It logs no header, no body and no URL; of an error that
-// net/http made it logs what is behind the URL.
+// net/http made it logs what is behind the URL. It panics on a nil l, rather than
+// at the first event.
 func LogTo(l *slog.Logger) Observer {
+	if l == nil {
+		panic("steady: LogTo(nil): must not be nil")
+	}
 	return ObserverFunc(func(ctx context.Context, e Event) {
 		level, msg := slog.LevelInfo, ""
 		var attrs []slog.Attr

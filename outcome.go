@@ -93,20 +93,24 @@ func judgeError(ctx context.Context, err error) outcome {
 // errPanicked is the error of an attempt during which a layer further in panicked.
 var errPanicked = errors.New("steady: a layer below panicked")
 
-// errBody marks an error that came from the caller's own request body.
-type errBody struct{ error }
+// errRequest marks an error that is about the caller's request, such as that of
+// its body's reader, so that no layer further out blames the provider for it.
+type errRequest struct{ error }
 
-func (e errBody) Unwrap() error { return e.error }
+func (e errRequest) Unwrap() error { return e.error }
 
 // callersFault reports whether err is about the request, so that no provider
 // can be blamed and no re-send can help. Most such errors of net/http have no
 // type; these are their texts.
 func callersFault(err error) bool {
-	if _, ok := errors.AsType[errBody](err); ok {
+	if _, ok := errors.AsType[errRequest](err); ok {
 		return true
 	}
 	text := err.Error()
-	for _, s := range [...]string{"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request.URL"} {
+	for _, s := range [...]string{
+		"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request.",
+		"http: ContentLength=", "http2: request body larger than specified",
+	} {
 		if strings.Contains(text, s) {
 			return true
 		}
@@ -123,19 +127,26 @@ func neverSent(err error) bool {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return true
 	}
-	if badCertificate(err) {
-		return true
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+	if badCertificate(err) || brokenTLS(err) {
 		return true
 	}
 	text := err.Error()
-	for _, s := range [...]string{"TLS handshake timeout", "tls: ", "REFUSED_STREAM", "http: server closed idle connection", "http2: no cached connection", "can't assign requested address"} {
+	for _, s := range [...]string{"REFUSED_STREAM", "http: server closed idle connection", "http2: no cached connection", "can't assign requested address"} {
 		if strings.Contains(text, s) {
 			return true
 		}
 	}
 	return false
+}
+
+// brokenTLS reports whether err is one of TLS. Most are about the handshake, but
+// a connection that has carried a request can break with the same ones.
+func brokenTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	text := err.Error()
+	return strings.Contains(text, "TLS handshake timeout") || strings.Contains(text, "tls: ")
 }
 
 func badCertificate(err error) bool {

@@ -61,7 +61,7 @@ func (c *retryConfig) validate() error {
 	bad(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
 	bad(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
 	bad(!(c.percent >= 0 && c.percent <= 1), "PlusMinus(%v): must be from 0 to 1", c.percent)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // MaxAttempts sets how many attempts a call may have in all, whatever they fail
@@ -158,9 +158,15 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 	own := *c
 	own.apply(opts)
 	if own.ratio != c.ratio || own.perSecond != c.perSecond {
-		return nil, errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")
+		return nil, errRequest{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
 	}
-	return &own, own.validate()
+	if own.keyer != c.keyer {
+		return nil, errRequest{errors.New("steady: WithKey: is the layer's and cannot be set for one request")}
+	}
+	if err := own.validate(); err != nil {
+		return nil, errRequest{err}
+	}
+	return &own, nil
 }
 
 // Retry returns the layer that sends a failed request again when that is safe and
@@ -239,3 +245,5 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return c.resp, c.err
 }
+
+func (t *retryTransport) CloseIdleConnections() { closeIdle(t.next) }

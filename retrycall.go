@@ -40,7 +40,7 @@ func (c *retryCall) send() {
 	inner := c.outer.fresh(c.attempts)
 	req := c.req.WithContext(inner)
 	c.body.put(req)
-	last := c.resp
+	last, lastErr := c.resp, c.err
 	c.resp, c.err = c.t.next.RoundTrip(req)
 	inner.leave(c.req, c.resp)
 	c.verdict = c.judge()
@@ -48,29 +48,45 @@ func (c *retryCall) send() {
 	case c.err == nil:
 		c.status = c.resp.StatusCode
 	case c.verdict.outcome == outcomeRefused:
-		c.attempts--
-		if last != nil { // better the provider's word than a layer's
-			c.resp, c.err = last, nil
-			c.resp.Body = c.held
-		}
+		c.refused(last, lastErr)
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
 		c.budget.refund() // that answer is no sign of overload
 	}
 }
 
+// refused ends the call when a layer inside Retry did not let the attempt go,
+// which was none then. last and lastErr are what the one before ended in.
+func (c *retryCall) refused(last *http.Response, lastErr error) {
+	if c.attempts--; c.attempts == 0 {
+		return // the refusal as it is
+	}
+	c.budget.refund()
+	tellEnded(c.gates, c.verdict)
+	why := c.err
+	c.resp, c.err = last, lastErr
+	if last != nil { // better the provider's word than a layer's
+		c.resp.Body = c.held
+		return
+	}
+	c.giveUp(why)
+}
+
 // judge adds to the common verdict what only the request body tells: whose
-// reader failed, and that a request of which only a part went out was not done.
+// reader failed, that a request of which only a part went out was not done, and
+// that one whose whole body went out was past the handshake.
 func (c *retryCall) judge() verdict {
 	v := judge(c.ctx, c.resp, c.err)
 	if c.err == nil {
 		return v
 	}
-	switch err, part := c.body.fate(); {
+	switch err, read := c.body.fate(); {
 	case err != nil && errors.Is(c.err, err):
 		v.outcome = outcomeDeclined
-	case part && v.outcome == outcomeUnknown:
+	case read == extentPart && v.outcome == outcomeUnknown && c.ctx.Err() == nil:
 		v.outcome = outcomeFailed
+	case read == extentWhole && v.outcome == outcomeFailed && brokenTLS(c.err) && !badCertificate(c.err):
+		v.outcome = outcomeUnknown
 	}
 	return v
 }
@@ -165,11 +181,11 @@ func (c *retryCall) stop(err error) {
 // giveUp makes the error of a call that ends in one. why is what kept it from
 // another attempt, if that is not the last attempt's own error.
 func (c *retryCall) giveUp(why error) {
-	if c.err == nil && why == nil {
+	if why == nil && (c.err == nil || c.verdict.outcome == outcomeRefused) { // refused has seen to it
 		return
 	}
 	switch {
-	case why == nil && c.attempts == 1:
+	case why == nil && c.attempts <= 1:
 		return // as it is
 	case why == nil:
 		why = c.err
@@ -236,6 +252,9 @@ func inference(req *http.Request) bool {
 		return false
 	}
 	path := strings.TrimSuffix(req.URL.Path, "/")
+	if strings.Contains(path, "/threads/") {
+		return false // .../threads/{id}/messages stores a message and asks no model
+	}
 	for _, s := range [...]string{
 		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
 		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
