@@ -94,11 +94,12 @@ func (c *call) root() context.Context {
 	}
 }
 
-// fresh returns the call that goes down with attempt number n.
-func (c *call) fresh(n int) *call {
+// fresh makes inner the call that goes down with attempt number n.
+func (c *call) fresh(inner *call, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &call{Context: c.Context, began: c.began, attempt: n, keyer: c.keyer, url: c.url, key: c.key}
+	inner.Context, inner.began, inner.attempt = c.Context, c.began, n
+	inner.keyer, inner.url, inner.key = c.keyer, c.url, c.key
 }
 
 func (c *call) isOver() bool {

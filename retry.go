@@ -228,8 +228,9 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	outer, inner, made := enter(req)
 	c := &retryCall{
 		t: t, cfg: cfg, outer: outer, req: inner, ctx: req.Context(), gates: outer.take(), began: time.Now(),
-		key: t.cfg.keyer.key(outer, req), body: newReplay(req, cfg.replayBuffer),
+		key: t.cfg.keyer.key(outer, req),
 	}
+	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, c.began)
 	c.budget.earn()
 	defer c.body.finish()
