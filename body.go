@@ -24,23 +24,31 @@ var errLeftEarly = errors.New("steady: response body closed before its end")
 // that has no body is over at once. The layers of a stack share one watched
 // body; the innermost is told first.
 func watch(ctx context.Context, resp *http.Response, w watcher) {
-	if b, ok := resp.Body.(interface{ watched() *watchedBody }); ok && b.watched() != nil {
-		b.watched().add(w)
+	if join(resp, w) {
 		return
 	}
-	if bodyless(resp) {
-		w.bodyEnded(verdict{outcome: judgeStatus(resp.StatusCode), status: resp.StatusCode})
-		return
-	}
-	b := &watchedBody{rc: resp.Body, status: resp.StatusCode, ctx: ctx, plain: !streams(resp)}
-	b.watchers = append(b.space[:0], w)
-	resp.Body = b.dress()
+	b := &watchedBody{}
+	b.begin(ctx, resp, w)
 	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { b.end(ctx.Err()) })
+		stop := context.AfterFunc(ctx, func() { b.callerLeft(ctx.Err()) })
 		b.mu.Lock()
 		b.stop = stop
 		b.mu.Unlock()
 	}
+}
+
+// join has w told of the end of a body that is watched already, or over. It
+// reports false if resp's body has yet to be watched.
+func join(resp *http.Response, w watcher) bool {
+	if b, ok := resp.Body.(interface{ watched() *watchedBody }); ok && b.watched() != nil {
+		b.watched().add(w)
+		return true
+	}
+	if bodyless(resp) {
+		w.bodyEnded(verdict{outcome: judgeStatus(resp.StatusCode), status: resp.StatusCode})
+		return true
+	}
+	return false
 }
 
 // bodyless reports whether resp was over at its headers.
@@ -81,6 +89,25 @@ type watchedBody struct {
 	watchers []watcher
 	space    [3]watcher // watchers' first array
 	stop     func() bool
+}
+
+// begin puts b in the place of resp's body, with w as its first watcher.
+func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rc, b.status, b.ctx, b.plain = resp.Body, resp.StatusCode, ctx, !streams(resp)
+	b.watchers = append(b.space[:0], w)
+	resp.Body = b.dress()
+}
+
+// callerLeft ends b, if it has begun, because ctx has ended by err.
+func (b *watchedBody) callerLeft(err error) {
+	b.mu.Lock()
+	begun := b.rc != nil
+	b.mu.Unlock()
+	if begun {
+		b.end(err)
+	}
 }
 
 func (b *watchedBody) watched() *watchedBody { return b }

@@ -143,7 +143,7 @@ func (t *breakerTransport) refusal(key string) error {
 }
 
 func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, inner, made := enter(req)
+	c, inner, made := enter(req, nil)
 	p := &breakerPass{b: t.keys.get(t.cfg.keyer.key(c, req), c.began), c: c, ctx: req.Context()}
 	if err := p.again(req); err != nil {
 		closeBody(req)

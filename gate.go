@@ -56,15 +56,18 @@ func (c *call) Value(key any) any {
 // if that has such a method. Else every child would cost a goroutine there.
 func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
 
-// enter returns the call that req belongs to. When there is none it makes one,
-// and a copy of req that carries it; made tells the layer that it is the
-// outermost one and owes a leave.
-func enter(req *http.Request) (c *call, inner *http.Request, made bool) {
+// enter returns the call that req belongs to. When there is none it makes one, in
+// room if that is not nil, and a copy of req that carries it; made tells the layer
+// that it is the outermost one and owes a leave.
+func enter(req *http.Request, room *call) (c *call, inner *http.Request, made bool) {
 	ctx := req.Context()
 	if c, ok := ctx.Value(callContextKey{}).(*call); ok && !c.isOver() {
 		return c, req, false
 	}
-	c = &call{Context: ctx, began: time.Now(), attempt: 1}
+	if c = room; c == nil {
+		c = new(call)
+	}
+	c.Context, c.began, c.attempt = ctx, time.Now(), 1
 	return c, req.WithContext(c), true
 }
 

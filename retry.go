@@ -225,7 +225,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	outer, inner, made := enter(req)
+	outer, inner, made := enter(req, nil)
 	c := &retryCall{
 		t: t, cfg: cfg, outer: outer, req: inner, ctx: req.Context(), gates: outer.take(), began: time.Now(),
 		key: t.cfg.keyer.key(outer, req),
