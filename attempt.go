@@ -103,7 +103,10 @@ func (errHeaderTimeout) Is(target error) bool { return target == context.Deadlin
 
 func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c, inner, made := enter(req, nil)
-	a := &attempt{t: t, caller: req.Context(), number: c.attempt, key: t.cfg.keyer.key(c, req)}
+	a := &attempt{t: t, caller: req.Context(), number: c.attempt}
+	if t.cfg.observer != nil {
+		a.began, a.key = time.Now(), t.cfg.keyer.key(c, req)
+	}
 	a.begin(inner.Context())
 	returned := false
 	defer func() { // after a panic of next
@@ -141,23 +144,22 @@ func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }
 // of the request that makes it.
 type attempt struct {
 	lifetime
-	t       *attemptTransport
-	caller  context.Context
-	began   time.Time     // for the observer, as headers is
+	t      *attemptTransport
+	caller context.Context
+	timer  *time.Timer // for the headers; nil without a timeout
+	stop   func() bool // ends the registration with caller; nil if that has no end
+	body   watchedBody // of the response, once there is one
+
+	// For the observer alone.
+	began   time.Time
 	headers time.Duration // 0 until they came
 	number  int
 	key     string
-	timer   *time.Timer // for the headers; nil without a timeout
-	stop    func() bool // ends the registration with caller; nil if that has no end
-	body    watchedBody // of the response, once there is one
 }
 
 // begin starts the attempt's clock and has it hear of the caller's end.
 func (a *attempt) begin(ctx context.Context) {
 	a.Context = ctx
-	if a.t.cfg.observer != nil {
-		a.began = time.Now()
-	}
 	var interrupt func()
 	if a.caller.Done() != nil || a.t.cfg.header > 0 {
 		interrupt = a.interrupt

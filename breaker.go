@@ -130,8 +130,8 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 	return b.hold(now)
 }
 
-func (t *breakerTransport) enter(key string, c *call) bool {
-	ticket, ok := t.keys.get(key, time.Now()).allow()
+func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
+	ticket, ok := t.keys.get(key, now).allow()
 	if ok {
 		c.leavePermit(permit{of: ticket.b, period: ticket.period, probe: ticket.probe})
 	}
@@ -166,10 +166,9 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	switch o := judgeStatus(resp.StatusCode); {
-	case !p.underWay():
-	case p.probing() || o != outcomeOK:
+	case o != outcomeOK || p.probing():
 		p.settle(o)
-	default:
+	case p.underWay():
 		watch(p.ctx, resp, p)
 	}
 	return resp, nil

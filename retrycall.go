@@ -43,7 +43,7 @@ func (c *retryCall) send() {
 	if c.attempts > 1 {
 		inner = new(call)
 	}
-	c.outer.fresh(inner, c.attempts)
+	c.outer.fresh(inner, c.attempts, c.req, c.t.cfg.keyer, c.key)
 	req := c.req.WithContext(inner)
 	c.body.put(req)
 	last, lastErr := c.resp, c.err
