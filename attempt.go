@@ -138,38 +138,27 @@ func (errHeaderTimeout) Timeout() bool        { return true }
 func (errHeaderTimeout) Temporary() bool      { return true } // or it were no net.Error
 func (errHeaderTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// headerClock is the timer of an attempt that has a header timeout.
-type headerClock struct{ *time.Timer }
-
-// Stop reports whether the headers came in time.
-func (c headerClock) Stop() bool { return c.Timer == nil || c.Timer.Stop() }
-
-func (t *attemptTransport) clock(cancel context.CancelCauseFunc) headerClock {
-	if t.cfg.header == 0 {
-		return headerClock{}
-	}
-	return headerClock{time.AfterFunc(t.cfg.header, func() { cancel(errHeaderTimeout{t.cfg.header}) })}
-}
-
 func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, inner, made := enter(req)
-	ctx, cancel := context.WithCancelCause(inner.Context())
-	a := &attempt{t: t, cancel: cancel, caller: req.Context(), began: time.Now(), number: c.attempt, key: t.cfg.keyer.key(c, req)}
-	timer := t.clock(cancel)
+	c, inner, made := enter(req, nil)
+	a := &attempt{t: t, caller: req.Context(), number: c.attempt}
+	if t.cfg.observer != nil {
+		a.began, a.key = time.Now(), t.cfg.keyer.key(c, req)
+	}
+	a.begin(inner.Context())
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {
-			timer.Stop()
+			a.inTime()
 			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
 		}
 	}()
-	resp, err := t.next.RoundTrip(inner.WithContext(ctx))
+	resp, err := t.next.RoundTrip(inner.WithContext(a))
 	returned = true
-	inTime := timer.Stop()
+	inTime := a.inTime()
 	if made {
 		c.leave(req, resp)
 	}
-	if resp != nil && resp.Request != nil && resp.Request.Context() == ctx {
+	if resp != nil && resp.Request != nil && resp.Request.Context() == a {
 		resp.Request = inner
 	}
 	if !inTime && req.Context().Err() == nil {
@@ -182,33 +171,80 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		a.over(judge(a.caller, nil, err))
 		return nil, err
 	}
-	a.headers = time.Since(a.began)
-	g := t.cfg.begin(req, resp, func() { cancel(ErrStreamStalled) })
-	if bodyless(resp) {
-		a.over(judge(a.caller, resp, nil))
-		return resp, nil
-	}
-	watchOver(a.caller, resp, a, g, a.release)
+	a.watch(req, resp)
 	return resp, nil
 }
 
 func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }
 
-// attempt is one attempt from its start to the end of its body.
+// attempt is one attempt from its start to the end of its body, and the context
+// of the request that makes it.
 type attempt struct {
-	t       *attemptTransport
-	caller  context.Context
-	cancel  context.CancelCauseFunc
+	lifetime
+	t      *attemptTransport
+	caller context.Context
+	timer  *time.Timer // for the headers; nil without a timeout
+	stop   func() bool // ends the registration with caller; nil if that has no end
+	body   watchedBody // of the response, once there is one
+
+	// For the observer alone.
 	began   time.Time
 	headers time.Duration // 0 until they came
 	number  int
 	key     string
 }
 
-func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
+// begin starts the attempt's clock and has it hear of the caller's end.
+func (a *attempt) begin(ctx context.Context) {
+	a.Context = ctx
+	var interrupt func()
+	if a.caller.Done() != nil || a.t.cfg.header > 0 {
+		interrupt = a.interrupt
+	}
+	if a.caller.Done() != nil {
+		a.stop = context.AfterFunc(a.caller, interrupt)
+	}
+	if a.t.cfg.header > 0 {
+		a.timer = time.AfterFunc(a.t.cfg.header, interrupt)
+	}
+}
 
-// release ends the attempt's context.
-func (a *attempt) release() { a.cancel(nil) }
+// interrupt ends the attempt when the caller's context has ended, or else the
+// time for the headers.
+func (a *attempt) interrupt() {
+	err := a.caller.Err()
+	if err == nil {
+		a.end(context.DeadlineExceeded)
+		return
+	}
+	a.end(err)
+	a.body.callerLeft(err)
+}
+
+// inTime stops the timer and reports whether the headers came in time.
+func (a *attempt) inTime() bool { return a.timer == nil || a.timer.Stop() }
+
+// watch keeps the attempt alive until resp's body has ended, and has the body
+// judged.
+func (a *attempt) watch(req *http.Request, resp *http.Response) {
+	if a.t.cfg.observer != nil {
+		a.headers = time.Since(a.began)
+	}
+	g := a.t.cfg.begin(req, resp, a.stalled)
+	if bodyless(resp) {
+		a.over(judge(a.caller, resp, nil))
+		return
+	}
+	a.body.begin(a.caller, resp, a, g, a.release)
+	if err := a.caller.Err(); err != nil { // before interrupt could see the body
+		a.body.callerLeft(err)
+	}
+}
+
+// stalled ends the attempt because its answer does not go on.
+func (a *attempt) stalled() { a.end(context.DeadlineExceeded) }
+
+func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
 
 // over ends an attempt that has no body to be read.
 func (a *attempt) over(v verdict) {
@@ -216,6 +252,15 @@ func (a *attempt) over(v verdict) {
 	a.tell(v)
 }
 
+// release ends the attempt's context.
+func (a *attempt) release() {
+	if a.stop != nil {
+		a.stop()
+	}
+	a.end(context.Canceled)
+}
+
+// tell reports the attempt's end.
 func (a *attempt) tell(v verdict) {
 	if a.t.cfg.observer == nil {
 		return

@@ -24,32 +24,31 @@ var errLeftEarly = errors.New("steady: response body closed before its end")
 // that has no body is over at once. The layers of a stack share one watched
 // body; the innermost is told first.
 func watch(ctx context.Context, resp *http.Response, w watcher) {
-	if b, ok := resp.Body.(interface{ watched() *watchedBody }); ok && b.watched() != nil {
-		b.watched().add(w)
+	if join(ctx, resp, w) {
 		return
 	}
-	if bodyless(resp) {
-		w.bodyEnded(judge(ctx, resp, nil))
-		return
-	}
-	watchOver(ctx, resp, w, nil, func() {})
-}
-
-// watchOver is watch for a response that has a body which nobody watches yet. g,
-// if it is not nil, judges what passes. gone is called when nothing more can be
-// read, which may be later than the end of the attempt: the terminal event of an
-// answer ends that.
-func watchOver(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
-	b := &watchedBody{ctx: ctx, plain: !streams(resp), guard: g, gone: gone, verdict: judge(ctx, resp, nil)}
-	b.rc = resp.Body // judge may have read ahead in it
-	b.watchers = append(b.space[:0], w)
-	resp.Body = b.dress()
+	b := &watchedBody{}
+	b.begin(ctx, resp, w, nil, nil)
 	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { b.end(ctx.Err()); gone() })
+		stop := context.AfterFunc(ctx, func() { b.callerLeft(ctx.Err()) })
 		b.mu.Lock()
 		b.stop = stop
 		b.mu.Unlock()
 	}
+}
+
+// join has w told of the end of a body that is watched already, or over. It
+// reports false if resp's body has yet to be watched.
+func join(ctx context.Context, resp *http.Response, w watcher) bool {
+	if b, ok := resp.Body.(interface{ watched() *watchedBody }); ok && b.watched() != nil {
+		b.watched().add(w)
+		return true
+	}
+	if bodyless(resp) {
+		w.bodyEnded(judge(ctx, resp, nil))
+		return true
+	}
+	return false
 }
 
 // bodyless reports whether resp was over at its headers. net/http says so by
@@ -81,7 +80,7 @@ type watchedBody struct {
 	ctx   context.Context // the caller's, to tell whose end it was
 	plain bool            // no stream: whoever has read of it and closes it has what he wanted
 	guard *guard          // or nil
-	gone  func()          // called when nothing more can be read, perhaps more than once
+	gone  func()          // called when nothing more can be read, perhaps more than once; or nil
 
 	mu       sync.Mutex // guards the rest
 	read     bool       // some of it has been read
@@ -90,6 +89,30 @@ type watchedBody struct {
 	watchers []watcher
 	space    [3]watcher // watchers' first array
 	stop     func() bool
+}
+
+// begin puts b in the place of resp's body, with w as its first watcher. g, if it
+// is not nil, judges what passes. gone, if it is not nil, is called when nothing
+// more can be read, which may be later than the end of the attempt: the terminal
+// event of an answer ends that.
+func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
+	v := judge(ctx, resp, nil) // which may read ahead in the body
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rc, b.ctx, b.plain, b.verdict = resp.Body, ctx, !streams(resp), v
+	b.guard, b.gone = g, gone
+	b.watchers = append(b.space[:0], w)
+	resp.Body = b.dress()
+}
+
+// callerLeft ends b, if it has begun, because ctx has ended by err.
+func (b *watchedBody) callerLeft(err error) {
+	b.mu.Lock()
+	begun := b.rc != nil
+	b.mu.Unlock()
+	if begun {
+		b.end(err)
+	}
 }
 
 func (b *watchedBody) watched() *watchedBody { return b }
@@ -138,7 +161,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		b.end(err)
-		b.gone()
+		b.letGo()
 	}
 	return n, err
 }
@@ -146,8 +169,14 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 // Close tells the watchers first, since closing the body under it may block.
 func (b *watchedBody) Close() error {
 	b.end(errLeftEarly)
-	b.gone()
+	b.letGo()
 	return b.rc.Close()
+}
+
+func (b *watchedBody) letGo() {
+	if b.gone != nil {
+		b.gone()
+	}
 }
 
 // end is the one place where the attempt is over. err is what ended the body.
@@ -211,7 +240,7 @@ func (b watchedWriterTo) WriteTo(w io.Writer) (int64, error) {
 	b.mu.Unlock()
 	if err == nil {
 		b.end(io.EOF)
-		b.gone()
+		b.letGo()
 	}
 	return n, err // an error may be w's: the body is over when it is closed
 }

@@ -131,8 +131,8 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 	return b.hold(now)
 }
 
-func (t *breakerTransport) enter(key string, c *call) bool {
-	ticket, ok := t.keys.get(key, time.Now()).allow()
+func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
+	ticket, ok := t.keys.get(key, now).allow()
 	if ok {
 		c.leavePermit(permit{of: ticket.b, period: ticket.period, probe: ticket.probe})
 	}
@@ -144,7 +144,7 @@ func (t *breakerTransport) refusal(key string) error {
 }
 
 func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, inner, made := enter(req)
+	c, inner, made := enter(req, nil)
 	p := &breakerPass{b: t.keys.get(t.cfg.keyer.key(c, req), c.began), c: c, ctx: req.Context()}
 	if err := p.again(req); err != nil {
 		closeBody(req)
@@ -168,9 +168,9 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	}
 	switch o := judge(p.ctx, resp, nil).outcome; {
 	case !p.underWay():
-	case p.probing() || o != outcomeOK:
+	case o != outcomeOK || p.probing():
 		p.settle(o)
-	default:
+	case p.underWay():
 		watch(p.ctx, resp, p)
 	}
 	return resp, nil

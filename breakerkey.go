@@ -3,6 +3,7 @@ package steady
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -20,6 +21,8 @@ type breaker struct {
 	key string
 	all *breakerTransport
 	cb  *gobreaker.TwoStepCircuitBreaker[struct{}]
+
+	closed atomic.Int64 // the period, while the state is closed; else -1. Written with mu held
 
 	mu      sync.Mutex // guards the rest; taken before gobreaker's lock
 	state   gobreaker.State
@@ -51,10 +54,13 @@ func newBreaker(key string, all *breakerTransport) *breaker {
 
 // allow admits an attempt or reports false.
 func (b *breaker) allow() (ticket, bool) {
+	if period := b.closed.Load(); period >= 0 {
+		return ticket{b: b, period: int(period)}, true
+	}
 	b.mu.Lock()
 	defer b.tellChanges()
 	defer b.mu.Unlock()
-	if b.state == gobreaker.StateClosed {
+	if b.state == gobreaker.StateClosed { // since a moment ago
 		return ticket{b: b, period: b.period}, true
 	}
 	done, err := b.cb.Allow()
@@ -159,6 +165,10 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	b.state = to
 	b.period++
 	b.inARow = 0
+	b.closed.Store(-1)
+	if to == gobreaker.StateClosed {
+		b.closed.Store(int64(b.period))
+	}
 	if to == gobreaker.StateOpen {
 		b.opened = time.Now()
 	}
@@ -183,6 +193,9 @@ func (b *breaker) tellChanges() {
 
 // hold says whether the queue of the key must wait.
 func (b *breaker) hold(now time.Time) hold {
+	if b.closed.Load() >= 0 {
+		return hold{}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch until := b.opened.Add(b.all.cfg.openFor); {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,13 +31,13 @@ type gate interface {
 type call struct {
 	context.Context // the caller's, to which call adds itself
 	began           time.Time
-	attempt         int // the number of the attempt under way, from 1
+	attempt         int         // the number of the attempt under way, from 1
+	over            atomic.Bool // RoundTrip has returned; who still holds the context is on his own
 
 	mu     sync.Mutex // guards the rest, for layers that send one call twice at once
 	keyer  *keyer     // whose key is, so that layers with the same keyer share it
 	url    *url.URL   // of which key is
 	key    string
-	over   bool    // RoundTrip has returned; who still holds the context is on his own
 	gates  []gate  // outermost first
 	permit permit  // what the queue took from the holder on the call's behalf
 	space  [2]gate // gates' first array
@@ -56,24 +57,25 @@ func (c *call) Value(key any) any {
 // if that has such a method. Else every child would cost a goroutine there.
 func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
 
-// enter returns the call that req belongs to. When there is none it makes one,
-// and a copy of req that carries it; made tells the layer that it is the
-// outermost one and owes a leave.
-func enter(req *http.Request) (c *call, inner *http.Request, made bool) {
+// enter returns the call that req belongs to. When there is none it makes one, in
+// room if that is not nil, and a copy of req that carries it; made tells the layer
+// that it is the outermost one and owes a leave.
+func enter(req *http.Request, room *call) (c *call, inner *http.Request, made bool) {
 	ctx := req.Context()
-	if c, ok := ctx.Value(callContextKey{}).(*call); ok && !c.isOver() {
+	if c, ok := ctx.Value(callContextKey{}).(*call); ok && !c.over.Load() {
 		return c, req, false
 	}
-	c = &call{Context: ctx, began: time.Now(), attempt: 1}
+	if c = room; c == nil {
+		c = new(call)
+	}
+	c.Context, c.began, c.attempt = ctx, time.Now(), 1
 	return c, req.WithContext(c), true
 }
 
 // leave ends the call. The response names the caller's request again, and not
 // the copy whose context would carry the call on into other requests.
 func (c *call) leave(req *http.Request, resp *http.Response) {
-	c.mu.Lock()
-	c.over = true
-	c.mu.Unlock()
+	c.over.Store(true)
 	if resp == nil || resp.Request == nil || resp.Request == req {
 		return
 	}
@@ -94,17 +96,11 @@ func (c *call) root() context.Context {
 	}
 }
 
-// fresh returns the call that goes down with attempt number n.
-func (c *call) fresh(n int) *call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return &call{Context: c.Context, began: c.began, attempt: n, keyer: c.keyer, url: c.url, key: c.key}
-}
-
-func (c *call) isOver() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.over
+// fresh makes inner the call that goes down with attempt number n of req, whose
+// key by keyer is key.
+func (c *call) fresh(inner *call, n int, req *http.Request, keyer *keyer, key string) {
+	inner.Context, inner.began, inner.attempt = c.Context, c.began, n
+	inner.keyer, inner.url, inner.key = keyer, req.URL, key
 }
 
 // register adds g, which is inside all those registered before it.
@@ -178,7 +174,7 @@ type holder interface {
 
 	// enter lets one attempt of key go, and leaves with c what it took for it.
 	// It reports false when another got in first.
-	enter(key string, c *call) bool
+	enter(key string, c *call, now time.Time) bool
 
 	// refusal returns the error for a call of key that cannot wait.
 	refusal(key string) error

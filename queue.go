@@ -85,7 +85,7 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, held bool
 	if wait = max(q.lacking(p.cost, now), q.ramp.wait(now)); wait > 0 {
 		return wait, false
 	}
-	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c) {
+	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
 		return q.holding(now)
 	}
 	q.pay(p.cost, now)

@@ -164,8 +164,9 @@ type limitTransport struct {
 }
 
 func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, inner, made := enter(req)
-	p := &limitPass{t: t, c: c, ctx: req.Context(), key: t.cfg.keyer.key(c, req), cost: 1}
+	p := &limitPass{t: t, ctx: req.Context(), cost: 1}
+	c, inner, made := enter(req, &p.own)
+	p.c, p.key = c, t.cfg.keyer.key(c, req)
 	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
 		if p.cost = n; n < 0 {
 			closeBody(req)
@@ -219,6 +220,8 @@ type limitPass struct {
 
 	mu sync.Mutex // guards q, which the end of a body changes from its own goroutine
 	q  *queue     // in which the attempt under way counts; nil between attempts
+
+	own call // for use as c when this layer is the outermost, as it mostly is
 }
 
 // again waits for a turn.

@@ -27,20 +27,20 @@ type replay struct {
 
 	mu      sync.Mutex // guards the rest, as net/http calls next too
 	current *sentBody
+	space   sentBody // for the first attempt
 }
 
-// newReplay returns the replay of req's body, which keeps at most limit bytes if
-// it has to keep them itself.
-func newReplay(req *http.Request, limit int) *replay {
-	r := &replay{ctx: req.Context(), getBody: req.GetBody, length: req.ContentLength}
+// of makes r the replay of req's body, of which it keeps at most limit bytes if it
+// has to keep them itself.
+func (r *replay) of(req *http.Request, limit int) {
+	r.ctx, r.getBody, r.length = req.Context(), req.GetBody, req.ContentLength
 	if req.Body == nil || req.Body == http.NoBody {
-		return r
+		return
 	}
 	r.body = req.Body
 	if r.getBody == nil {
 		r.recorder = &recorder{src: req.Body, limit: limit}
 	}
-	return r
 }
 
 // put gives req, a copy that is about to go down, the body that first or next
@@ -53,13 +53,14 @@ func (r *replay) put(req *http.Request) {
 
 // first opens the body for the first attempt.
 func (r *replay) first() {
-	switch {
-	case r.body == nil:
-	case r.recorder != nil:
-		r.current = &sentBody{rc: r.recorder.open()}
-	default:
-		r.current = &sentBody{rc: r.body}
+	if r.body == nil {
+		return
 	}
+	r.space.rc = r.body
+	if r.recorder != nil {
+		r.space.rc = r.recorder.open()
+	}
+	r.current = &r.space
 }
 
 // next takes the body from the attempt that has it and opens it for another.

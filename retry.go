@@ -227,11 +227,12 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	outer, inner, made := enter(req)
+	outer, inner, made := enter(req, nil)
 	c := &retryCall{
 		t: t, cfg: cfg, outer: outer, req: inner, ctx: req.Context(), gates: outer.take(), began: time.Now(),
-		key: t.cfg.keyer.key(outer, req), body: newReplay(req, cfg.replayBuffer),
+		key: t.cfg.keyer.key(outer, req),
 	}
+	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, c.began)
 	c.budget.earn()
 	defer c.body.finish()

@@ -17,7 +17,7 @@ type retryCall struct {
 	ctx    context.Context
 	gates  []gate
 	budget *budget
-	body   *replay
+	body   replay
 	began  time.Time
 	key    string
 
@@ -30,12 +30,18 @@ type retryCall struct {
 	held     *heldBody // the body of the last response, once it is to be followed by another
 	status   int       // of the last response, 0 if there was none
 	wait     time.Duration
+
+	first call // goes down with the first attempt
 }
 
 // send makes an attempt.
 func (c *retryCall) send() {
 	c.attempts++
-	inner := c.outer.fresh(c.attempts)
+	inner := &c.first
+	if c.attempts > 1 {
+		inner = new(call)
+	}
+	c.outer.fresh(inner, c.attempts, c.req, c.t.cfg.keyer, c.key)
 	req := c.req.WithContext(inner)
 	c.body.put(req)
 	last, lastErr := c.resp, c.err
