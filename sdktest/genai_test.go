@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/steadyhttp/steady"
 	"github.com/steadyhttp/steady/internal/fakeserver"
 )
 
@@ -19,13 +20,11 @@ import (
 func genaiGo() *sdk {
 	s := &sdk{name: "genai", wraps: true, typed: true}
 	s.open = func(t *testing.T, to connection) (call, stream ask) {
-		client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
-			Backend: genai.BackendGeminiAPI, APIKey: "key",
-			HTTPClient: to.client, HTTPOptions: genai.HTTPOptions{BaseURL: to.url},
-		})
-		if err != nil {
-			t.Fatal(err)
+		options := genai.HTTPOptions{BaseURL: to.url}
+		if to.timeout > 0 {
+			options.Timeout = &to.timeout
 		}
+		client := genaiClient(t, to.client, options)
 		call = func(ctx context.Context, prompt string) (answer, error) {
 			got, err := client.Models.GenerateContent(ctx, "fake-large", genai.Text(prompt), nil)
 			if err != nil {
@@ -50,6 +49,33 @@ func genaiGo() *sdk {
 		return told{status: e.Code, body: e.Message}, ok
 	}
 	return s
+}
+
+func genaiClient(t *testing.T, over *http.Client, options genai.HTTPOptions) *genai.Client {
+	t.Helper()
+	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
+		Backend: genai.BackendGeminiAPI, APIKey: "key", HTTPClient: over, HTTPOptions: options,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// No header tells these retries from calls of their own, and none ends them: who
+// uses Steady leaves RetryOptions nil.
+func TestGenaisOwnRetriesMultiplyIfTheyAreTurnedOn(t *testing.T) {
+	r := newRig(t, steady.WithBreaker(steady.TripAfter(1000)))
+	r.play(status(503))
+	client := genaiClient(t, r.client, genai.HTTPOptions{BaseURL: r.url, RetryOptions: &genai.HTTPRetryOptions{
+		InitialDelay: new(0.001), MaxDelay: new(0.002),
+	}})
+	_, err := client.Models.GenerateContent(t.Context(), "fake-large", genai.Text("ahoy"), nil)
+	if e, ok := errors.AsType[genai.APIError](err); !ok || e.Code != 503 {
+		t.Errorf("error %v, want the SDK's own for status 503", err)
+	}
+	wantCount(t, "round trips", r.roundTrips.Load(), 5)
+	wantCount(t, "requests", r.requests(), 15)
 }
 
 func forGemini(x *fakeserver.Exchange) bool {

@@ -34,10 +34,10 @@ type connection struct {
 	settings
 }
 
-// settings are what some rows change in the Stainless SDKs.
+// settings are what some rows change in an SDK that has it.
 type settings struct {
 	noRetries bool          // option.WithMaxRetries(0)
-	timeout   time.Duration // option.WithRequestTimeout
+	timeout   time.Duration // option.WithRequestTimeout, genai.HTTPOptions.Timeout
 }
 
 // An ask sends a prompt and returns the answer whole.

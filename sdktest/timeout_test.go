@@ -3,6 +3,7 @@ package sdktest
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,30 +32,36 @@ func inBubble(t *testing.T, over []path, opts []steady.Option, row func(t *testi
 	})
 }
 
-// limits are the ways to bound a call, each to two seconds.
-var limits = []struct {
+// A limit is a way to bound a call, here to two seconds.
+type limit struct {
 	name string
-	over func() []path
+	over []path
 	ask  func(t *testing.T, r *rig, p path) error
-}{
-	{"option.WithRequestTimeout", stainless, func(t *testing.T, r *rig, p path) error {
-		t.Helper()
-		_, err := r.ask(t, p, settings{timeout: 2 * time.Second})
-		return err
-	}},
-	{"http.Client.Timeout", paths, func(t *testing.T, r *rig, p path) error {
+}
+
+var (
+	requestTimeout = limit{"option.WithRequestTimeout", stainless(), askWithTimeout}
+	genaiTimeout   = limit{"genai.HTTPOptions.Timeout", []path{{genaiGo(), false}, {genaiGo(), true}}, askWithTimeout}
+	clientTimeout  = limit{"http.Client.Timeout", paths(), func(t *testing.T, r *rig, p path) error {
 		t.Helper()
 		r.client.Timeout = 2 * time.Second
 		_, err := r.ask(t, p, settings{})
 		return err
-	}},
-	{"the caller's context", paths, func(t *testing.T, r *rig, p path) error {
+	}}
+	callersContext = limit{"the caller's context", paths(), func(t *testing.T, r *rig, p path) error {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_, err := r.askIn(ctx, t, p, settings{})
 		return err
-	}},
+	}}
+	limits = []limit{requestTimeout, genaiTimeout, clientTimeout, callersContext}
+)
+
+func askWithTimeout(t *testing.T, r *rig, p path) error {
+	t.Helper()
+	_, err := r.ask(t, p, settings{timeout: 2 * time.Second})
+	return err
 }
 
 // An answer that comes after its deadline is dropped, and anthropic-sdk-go then
@@ -62,7 +69,7 @@ var limits = []struct {
 func TestAProviderThatHangsCostsOneRoundTripUntilTheDeadline(t *testing.T) {
 	for _, limit := range limits {
 		t.Run(limit.name, func(t *testing.T) {
-			inBubble(t, limit.over(), nil, func(t *testing.T, r *rig, p path) {
+			inBubble(t, limit.over, nil, func(t *testing.T, r *rig, p path) {
 				r.play(fakeserver.Hang())
 				start, want := time.Now(), 2*time.Second
 				err := limit.ask(t, r, p)
@@ -98,7 +105,7 @@ func wantDeadline(t *testing.T, p path, err error) {
 func TestARetryAfterBeyondTheDeadlineIsHandedOverAtOnce(t *testing.T) {
 	for _, limit := range limits {
 		t.Run(limit.name, func(t *testing.T) {
-			inBubble(t, limit.over(), nil, func(t *testing.T, r *rig, p path) {
+			inBubble(t, limit.over, nil, func(t *testing.T, r *rig, p path) {
 				r.play(status(429, fakeserver.RetryAfter("10")))
 				start := time.Now()
 				err := limit.ask(t, r, p)
@@ -119,7 +126,7 @@ func TestATurnThatCannotComeBeforeTheDeadlineIsRefusedAtOnce(t *testing.T) {
 	opts := []steady.Option{steady.WithRateLimit(1.0/10, 1)} // the next turn is 10 seconds off
 	for _, limit := range limits {
 		t.Run(limit.name, func(t *testing.T) {
-			inBubble(t, limit.over(), opts, func(t *testing.T, r *rig, p path) {
+			inBubble(t, limit.over, opts, func(t *testing.T, r *rig, p path) {
 				r.play(r.good)
 				r.spend(t)
 				start := time.Now()
@@ -144,30 +151,53 @@ func TestATurnThatCannotComeBeforeTheDeadlineIsRefusedAtOnce(t *testing.T) {
 // this is what it is for.
 func TestWithoutTheSDKLayerADeadlineIsWaitedForThreeTimes(t *testing.T) {
 	off := []steady.Option{steady.WithSDK(false)}
-	rows := []struct {
-		name       string
-		limit      int
-		roundTrips func(p path) int64
-	}{
-		{"option.WithRequestTimeout", 0, func(p path) int64 {
-			if p.name == "openai-go" {
-				return 1 // it takes its own deadline for final
-			}
-			return 3
-		}},
-		{"http.Client.Timeout", 1, func(path) int64 { return 3 }},
-		{"the caller's context", 2, func(path) int64 { return 1 }},
+	once := func(path) int64 { return 1 }
+	thrice := func(path) int64 { return 3 }
+	onlyAnthropic := func(p path) int64 { // openai-go takes a timeout of its own for final
+		if p.name == "openai-go" {
+			return 1
+		}
+		return 3
 	}
-	for _, row := range rows {
+	for _, row := range []struct {
+		limit
+		roundTrips func(path) int64
+	}{
+		{requestTimeout, onlyAnthropic},
+		{clientTimeout, thrice},
+		{callersContext, once},
+	} {
 		t.Run(row.name, func(t *testing.T) {
 			inBubble(t, stainless(), off, func(t *testing.T, r *rig, p path) {
 				r.play(fakeserver.Hang())
-				if err := limits[row.limit].ask(t, r, p); !errors.Is(err, context.DeadlineExceeded) {
+				if err := row.ask(t, r, p); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v, want context.DeadlineExceeded", err)
 				}
 				wantCount(t, "round trips", r.roundTrips.Load(), row.roundTrips(p))
 			})
 		})
+	}
+}
+
+// A long wait is nobody's to sleep on, neither Steady's nor the SDK's:
+// anthropic-sdk-go would sleep for the hour.
+func TestALongRetryAfterIsHandedToTheCallerAtOnce(t *testing.T) {
+	for _, hint := range []string{"3600", "75"} { // MaxRetryAfter is 60
+		for _, code := range []int{429, 503} {
+			t.Run(hint+" on "+strconv.Itoa(code), func(t *testing.T) {
+				inBubble(t, paths(), nil, func(t *testing.T, r *rig, p path) {
+					r.play(status(code, fakeserver.RetryAfter(hint)))
+					start := time.Now()
+					a, err := r.ask(t, p, settings{})
+					if took := time.Since(start); took != 0 {
+						t.Errorf("took %v, want 0s", took)
+					}
+					wantCount(t, "requests", r.requests(), 1)
+					wantCount(t, "round trips", r.roundTrips.Load(), 1)
+					wantTold(t, p, a, err, told{code, "(request 1)", hint})
+				})
+			})
+		}
 	}
 }
 
