@@ -147,6 +147,23 @@ func TestATurnThatCannotComeBeforeTheDeadlineIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// Whoever cancels has left: nobody asks again, and no carrier is made for him.
+func TestACancelledCallEndsAtOnce(t *testing.T) {
+	inBubble(t, paths(), nil, func(t *testing.T, r *rig, p path) {
+		r.play(fakeserver.Hang())
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		_, err := r.askIn(ctx, t, p, settings{})
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("took %v, want 1s", took)
+		}
+		wantCount(t, "round trips", r.roundTrips.Load(), 1)
+		wantCount(t, "requests", r.requests(), 1)
+		wantError(t, p, err, context.Canceled)
+	})
+}
+
 // Without the layer the SDKs do what they do above any transport that waits:
 // this is what it is for.
 func TestWithoutTheSDKLayerADeadlineIsWaitedForThreeTimes(t *testing.T) {
