@@ -2,6 +2,7 @@ package steady
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -26,20 +27,25 @@ func (f attemptOption) applyAttempt(c *attemptConfig) { f(c) }
 func (f attemptOption) applyTimeout(c *config)        { f(&c.attempt) }
 
 type attemptConfig struct {
-	header   time.Duration // 0 means no limit
-	observer Observer      // nil means none
-	keyer    *keyer
+	header       time.Duration // 0 means no limit
+	firstContent time.Duration // 0 means no limit
+	idle         time.Duration // 0 means no limit
+	firstEvent   time.Duration // 0 means not to look
+	noGuard      bool
+	observer     Observer // nil means none
+	keyer        *keyer
 }
 
 func defaultAttemptConfig() attemptConfig {
-	return attemptConfig{header: 10 * time.Minute, keyer: &keyer{KeyByHost}}
+	return attemptConfig{
+		header: 10 * time.Minute, firstContent: 10 * time.Minute, idle: 2 * time.Minute, firstEvent: 2 * time.Second, keyer: &keyer{KeyByHost}}
 }
 
 func (c *attemptConfig) validate() error {
 	if c.header < 0 {
-		return fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header)
+		return errors.Join(fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header), c.keyer.validate())
 	}
-	return nil
+	return c.keyer.validate()
 }
 
 // HeaderTimeout bounds the time from the start of an attempt to the headers of
@@ -51,6 +57,38 @@ func (c *attemptConfig) validate() error {
 // [UnknownResends]. The error's Timeout method reports true.
 func HeaderTimeout(d time.Duration) AttemptOption {
 	return attemptOption(func(c *attemptConfig) { c.header = d })
+}
+
+// FirstContent bounds the time that reads on the body of an answer wait for its
+// first content: text, reasoning or a part of a tool call. Keep-alives are none.
+// The body then ends in [ErrStreamStalled]. The default is 10 minutes, after which
+// DeepSeek gives up by itself; 0 means no limit.
+func FirstContent(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.firstContent = d })
+}
+
+// Idle bounds the time that reads on the body of an answer wait between one piece
+// of content and the next. Keep-alives do not count as content, and a slow reader
+// does not make the clock run. The body then ends in [ErrStreamStalled]. The
+// default is 2 minutes; 0 means no limit.
+func Idle(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.idle = d })
+}
+
+// FirstEvent sets how long the response of a model may be held back while nothing
+// of its content has come, to see whether it begins with an error, which is then
+// retried or handed up with the status that it deserves. What has been read ahead
+// is passed on after that time at the latest. The default is 2 seconds; 0 means
+// not to look.
+func FirstEvent(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.firstEvent = d })
+}
+
+// StreamGuard turns the judging of bodies on or off: with it an answer that is not
+// whole never ends in io.EOF. It is on by default. Off, FirstContent, Idle and
+// FirstEvent have no effect.
+func StreamGuard(on bool) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.noGuard = !on })
 }
 
 // DialTimeout bounds the making of a connection by the default base transport.
@@ -89,7 +127,7 @@ type attemptTransport struct {
 }
 
 // errHeaderTimeout is the cause for which the attempt's context ends when no
-// headers come. Like net/http's own it is a timeout and matches
+// headers come. Like net/http's own it is a net.Error and a timeout, and matches
 // context.DeadlineExceeded.
 type errHeaderTimeout struct{ after time.Duration }
 
@@ -97,6 +135,7 @@ func (e errHeaderTimeout) Error() string {
 	return fmt.Sprintf("steady: no response headers within %v", e.after)
 }
 func (errHeaderTimeout) Timeout() bool        { return true }
+func (errHeaderTimeout) Temporary() bool      { return true } // or it were no net.Error
 func (errHeaderTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // headerClock is the timer of an attempt that has a header timeout.
@@ -144,9 +183,16 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	a.headers = time.Since(a.began)
-	watch(a.caller, resp, a)
+	g := t.cfg.begin(req, resp, func() { cancel(ErrStreamStalled) })
+	if bodyless(resp) {
+		a.over(judge(a.caller, resp, nil))
+		return resp, nil
+	}
+	watchOver(a.caller, resp, a, g, a.release)
 	return resp, nil
 }
+
+func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }
 
 // attempt is one attempt from its start to the end of its body.
 type attempt struct {
@@ -159,15 +205,23 @@ type attempt struct {
 	key     string
 }
 
-func (a *attempt) bodyEnded(v verdict) { a.over(v) }
+func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
 
+// release ends the attempt's context.
+func (a *attempt) release() { a.cancel(nil) }
+
+// over ends an attempt that has no body to be read.
 func (a *attempt) over(v verdict) {
-	a.cancel(nil)
+	a.release()
+	a.tell(v)
+}
+
+func (a *attempt) tell(v verdict) {
 	if a.t.cfg.observer == nil {
 		return
 	}
 	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
-		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Err: v.err,
-		Headers: a.headers, Took: time.Since(a.began),
+		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
+		Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: time.Since(a.began),
 	})
 }

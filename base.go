@@ -40,6 +40,14 @@ func newBase(c baseConfig) *http.Transport {
 	}
 }
 
+// closeIdle passes on to rt what [http.Client.CloseIdleConnections] asks for, if
+// rt can do it. Every layer does so, and none ever asks by itself.
+func closeIdle(rt http.RoundTripper) {
+	if c, ok := rt.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
 // baseOrDefault is rt, or a new default base for a nil one.
 func baseOrDefault(rt http.RoundTripper) http.RoundTripper {
 	if rt == nil {

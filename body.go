@@ -29,29 +29,37 @@ func watch(ctx context.Context, resp *http.Response, w watcher) {
 		return
 	}
 	if bodyless(resp) {
-		w.bodyEnded(verdict{outcome: judgeStatus(resp.StatusCode), status: resp.StatusCode})
+		w.bodyEnded(judge(ctx, resp, nil))
 		return
 	}
-	b := &watchedBody{rc: resp.Body, status: resp.StatusCode, ctx: ctx, plain: !streams(resp)}
+	watchOver(ctx, resp, w, nil, func() {})
+}
+
+// watchOver is watch for a response that has a body which nobody watches yet. g,
+// if it is not nil, judges what passes. gone is called when nothing more can be
+// read, which may be later than the end of the attempt: the terminal event of an
+// answer ends that.
+func watchOver(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
+	b := &watchedBody{ctx: ctx, plain: !streams(resp), guard: g, gone: gone, verdict: judge(ctx, resp, nil)}
+	b.rc = resp.Body // judge may have read ahead in it
 	b.watchers = append(b.space[:0], w)
 	resp.Body = b.dress()
 	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { b.end(ctx.Err()) })
+		stop := context.AfterFunc(ctx, func() { b.end(ctx.Err()); gone() })
 		b.mu.Lock()
 		b.stop = stop
 		b.mu.Unlock()
 	}
 }
 
-// bodyless reports whether resp was over at its headers.
+// bodyless reports whether resp was over at its headers. net/http says so by
+// http.NoBody, whatever the reason; ContentLength is 0 too in the responses of
+// simple fakes that have a body.
 func bodyless(resp *http.Response) bool {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return true
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return false
-	}
-	return resp.ContentLength == 0 || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
+	return resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
 		resp.Request != nil && resp.Request.Method == http.MethodHead
 }
 
@@ -69,15 +77,16 @@ func streams(resp *http.Response) bool {
 // watchedBody passes a response body on as it comes and tells its watchers when
 // it is over.
 type watchedBody struct {
-	rc     io.ReadCloser
-	ctx    context.Context // the caller's, to tell whose end it was
-	status int
-	plain  bool // no stream: whoever has read of it and closes it has what he wanted
+	rc    io.ReadCloser
+	ctx   context.Context // the caller's, to tell whose end it was
+	plain bool            // no stream: whoever has read of it and closes it has what he wanted
+	guard *guard          // or nil
+	gone  func()          // called when nothing more can be read, perhaps more than once
 
 	mu       sync.Mutex // guards the rest
 	read     bool       // some of it has been read
 	over     bool
-	verdict  verdict // once over
+	verdict  verdict // by the headers, and once over by the body
 	watchers []watcher
 	space    [3]watcher // watchers' first array
 	stop     func() bool
@@ -88,6 +97,9 @@ func (b *watchedBody) watched() *watchedBody { return b }
 // dress returns b as an io.ReadCloser that can also do what the body under it
 // can: write itself out, or take the bytes of an upgraded connection.
 func (b *watchedBody) dress() io.ReadCloser {
+	if b.guard != nil {
+		return b
+	}
 	if _, ok := b.rc.(io.Writer); ok {
 		return watchedUpgrade{b}
 	}
@@ -109,14 +121,24 @@ func (b *watchedBody) add(w watcher) {
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.guard != nil {
+		b.guard.waits(b.rc)
+	}
 	n, err := b.rc.Read(p)
 	if n > 0 && !b.read { // only the reader writes it, and end reads it under mu
 		b.mu.Lock()
 		b.read = true
 		b.mu.Unlock()
 	}
+	if b.guard != nil {
+		err = b.guard.pass(p[:n], err)
+		if err == nil && b.guard.over() {
+			b.end(io.EOF)
+		}
+	}
 	if err != nil {
 		b.end(err)
+		b.gone()
 	}
 	return n, err
 }
@@ -124,6 +146,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 // Close tells the watchers first, since closing the body under it may block.
 func (b *watchedBody) Close() error {
 	b.end(errLeftEarly)
+	b.gone()
 	return b.rc.Close()
 }
 
@@ -136,6 +159,9 @@ func (b *watchedBody) end(err error) {
 	}
 	b.over = true
 	b.verdict = b.judge(err)
+	if b.guard != nil {
+		b.verdict.usage = b.guard.stop()
+	}
 	watchers, stop, v := b.watchers, b.stop, b.verdict
 	b.mu.Unlock()
 	if stop != nil {
@@ -146,16 +172,27 @@ func (b *watchedBody) end(err error) {
 	}
 }
 
-// judge says what became of the attempt whose body ended by err. Headers that
-// speak against the provider are not mended by a body that could be read.
+// judge says what became of the attempt whose body ended by err. What speaks
+// against the provider in the headers is not mended by a body that could be read.
+// b.mu must be held.
 func (b *watchedBody) judge(err error) verdict {
-	v := verdict{outcome: judgeStatus(b.status), status: b.status}
+	v := b.verdict
+	if v.outcome != outcomeOK || err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
+		return v
+	}
+	early := errors.Is(err, errLeftEarly)
+	if early && (b.plain && b.read || b.guard != nil && b.guard.whole()) {
+		return v
+	}
+	if answer, ok := errors.AsType[*AnswerError](err); ok {
+		v.class, v.outcome, v.err = answer.class, outcomeOf(answer.verdict, v.status), err
+		return v
+	}
 	switch {
-	case v.outcome != outcomeOK:
-	case err == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
-	case errors.Is(err, errLeftEarly) && b.plain && b.read:
-	case errors.Is(err, errLeftEarly), errors.Is(b.ctx.Err(), context.Canceled):
+	case early, errors.Is(b.ctx.Err(), context.Canceled):
 		v.outcome = outcomeCancelled
+	case errors.Is(err, ErrStreamStalled):
+		v.outcome, v.err = outcomeStalled, err
 	case b.ctx.Err() != nil:
 		v.outcome, v.err = outcomeUnknown, err
 	default:
@@ -174,6 +211,7 @@ func (b watchedWriterTo) WriteTo(w io.Writer) (int64, error) {
 	b.mu.Unlock()
 	if err == nil {
 		b.end(io.EOF)
+		b.gone()
 	}
 	return n, err // an error may be w's: the body is over when it is closed
 }

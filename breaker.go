@@ -53,7 +53,7 @@ func (c *breakerConfig) validate() error {
 	if c.openFor < time.Millisecond {
 		errs = append(errs, fmt.Errorf("steady: OpenFor(%v): must be at least 1ms", c.openFor))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // TripAfter sets how many failures in a row open the breaker. The default is 5.
@@ -78,12 +78,13 @@ func OpenFor(d time.Duration) BreakerOption {
 // Breaker returns the layer that says when the provider is down. Each key, by
 // default each host, has a breaker of its own.
 //
-// Failures are 408, 5xx but also 498 and 529, connection errors, timeouts, and a
-// body that breaks off; an attempt is judged when its body has ended. Neutral
-// are all other 4xx, 429, what the caller gave up, and what a layer of this
-// package refused: they neither count nor wipe out what was counted. The
-// caller's own deadline passing while an attempt is out is a failure, since it
-// may be the only sign of a provider that hangs.
+// Failures are answers that mean that the provider is unwell (408, most 5xx, 529,
+// an overload by whatever status), connection errors, timeouts, and a body that
+// breaks off, stalls or turns into such an answer; an attempt is judged when its
+// body has ended. Neutral are all other 4xx, a rate limit, what the caller gave
+// up, and what a layer of this package refused: they neither count nor wipe out
+// what was counted. The caller's own deadline passing while an attempt is out is
+// a failure, since it may be the only sign of a provider that hangs.
 //
 // An open breaker refuses at once, with a [*BreakerError]. In [New] the calls
 // wait for it in the queue of [RateLimit] instead, as long as their [Patience]
@@ -123,7 +124,11 @@ func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
 
 // hold, enter and refusal make it a holder.
 func (t *breakerTransport) hold(key string, now time.Time) hold {
-	return t.keys.get(key, now).hold(now)
+	b := t.keys.peek(key)
+	if b == nil {
+		return hold{} // as a new one would say
+	}
+	return b.hold(now)
 }
 
 func (t *breakerTransport) enter(key string, c *call) bool {
@@ -161,7 +166,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		p.settle(judge(p.ctx, nil, err).outcome)
 		return nil, err
 	}
-	switch o := judgeStatus(resp.StatusCode); {
+	switch o := judge(p.ctx, resp, nil).outcome; {
 	case !p.underWay():
 	case p.probing() || o != outcomeOK:
 		p.settle(o)
@@ -170,6 +175,8 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	}
 	return resp, nil
 }
+
+func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.next) }
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
@@ -184,9 +191,13 @@ type breakerPass struct {
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
 	t, ok := redeem(p.c.takePermit())
-	if ok && t.b != p.b { // another breaker of the same key, or of another one
+	over := p.ctx.Err() != nil      // nothing of it will go out
+	if ok && (over || t.b != p.b) { // the queue asked about another key
 		t.settle(outcomeCancelled)
 		ok = false
+	}
+	if over {
+		return contextError(p.ctx)
 	}
 	if !ok {
 		if t, ok = p.b.allow(); !ok {

@@ -3,6 +3,7 @@ package steady
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -31,14 +32,14 @@ type call struct {
 	began           time.Time
 	attempt         int // the number of the attempt under way, from 1
 
-	keyer *keyer // whose key is, so that layers with the same keyer share it
-	key   string
-
 	mu     sync.Mutex // guards the rest, for layers that send one call twice at once
-	over   bool       // RoundTrip has returned; who still holds the context is on his own
-	gates  []gate     // outermost first
-	permit permit     // what the queue took from the holder on the call's behalf
-	space  [2]gate    // gates' first array
+	keyer  *keyer     // whose key is, so that layers with the same keyer share it
+	url    *url.URL   // of which key is
+	key    string
+	over   bool    // RoundTrip has returned; who still holds the context is on his own
+	gates  []gate  // outermost first
+	permit permit  // what the queue took from the holder on the call's behalf
+	space  [2]gate // gates' first array
 }
 
 type callContextKey struct{}
@@ -50,6 +51,10 @@ func (c *call) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
+
+// AfterFunc lets package context register a child with the caller's own context,
+// if that has such a method. Else every child would cost a goroutine there.
+func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
 
 // enter returns the call that req belongs to. When there is none it makes one,
 // and a copy of req that carries it; made tells the layer that it is the
@@ -91,7 +96,9 @@ func (c *call) root() context.Context {
 
 // fresh returns the call that goes down with attempt number n.
 func (c *call) fresh(n int) *call {
-	return &call{Context: c.Context, began: c.began, attempt: n, keyer: c.keyer, key: c.key}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &call{Context: c.Context, began: c.began, attempt: n, keyer: c.keyer, url: c.url, key: c.key}
 }
 
 func (c *call) isOver() bool {

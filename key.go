@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -26,18 +27,37 @@ func KeyByHost(req *http.Request) string {
 // same one can share its answer.
 type keyer struct{ of KeyFunc }
 
-func (k *keyer) key(c *call, req *http.Request) string {
-	if c.keyer != k {
-		c.keyer, c.key = k, k.of(req)
+func (k *keyer) validate() error {
+	if k.of == nil {
+		return errors.New("steady: WithKey(nil): must not be nil")
 	}
-	return c.key
+	return nil
+}
+
+// key returns the key of req. The call keeps it for its other layers, which all
+// see copies of one request with one URL. Another URL is another request: a base
+// may use the context of its own for one to another host.
+func (k *keyer) key(c *call, req *http.Request) string {
+	c.mu.Lock()
+	if c.keyer == k && c.url == req.URL {
+		defer c.mu.Unlock()
+		return c.key
+	}
+	c.mu.Unlock()
+	key := k.of(req) // not under the lock: it is the user's function
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keyer, c.url, c.key = k, req.URL, key
+	return key
 }
 
 // maxKeys bounds how many keys a layer remembers while they are idle.
 const maxKeys = 1024
 
 // keyed holds one E per key. Looking one up takes no lock. Past maxKeys the
-// longest idle are forgotten; those in use are kept, however many.
+// longest idle are forgotten; those in use are kept, however many. So that many
+// in use cost no sweep each, there is one a second, or when their number has
+// doubled.
 type keyed[E any] struct {
 	make func(key string) *E
 	// retire reports whether e is idle, and if so makes it unusable: whoever got
@@ -46,7 +66,9 @@ type keyed[E any] struct {
 
 	entries sync.Map     // string → *entry[E]
 	count   atomic.Int64 // of entries, about
-	mu      sync.Mutex   // held while adding
+	mu      sync.Mutex   // held while adding; guards the rest
+	swept   time.Time    // when it was last
+	left    int64        // how many entries were left then
 }
 
 type entry[E any] struct {
@@ -78,8 +100,9 @@ func (k *keyed[E]) add(key string, now time.Time) *E {
 	if e := k.peek(key); e != nil {
 		return e
 	}
-	if k.count.Load() >= maxKeys {
+	if n := k.count.Load(); n >= maxKeys && (n >= 2*k.left || now.Sub(k.swept) >= time.Second) {
 		k.evict(now)
+		k.swept, k.left = now, k.count.Load()
 	}
 	en := &entry[E]{e: k.make(key)}
 	en.used.Store(now.UnixNano())

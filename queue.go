@@ -23,10 +23,12 @@ type queue struct {
 	mu       sync.Mutex    // guards the rest
 	bucket   *rate.Limiter // nil without a rate limit
 	inFlight int
-	line     list.List // of *waiter, in the order in which the calls came
-	owed     int       // the cost of all in line
-	held     bool      // the holder has said so, and has not yet said otherwise
-	since    time.Time // since when
+	line     list.List     // of *waiter, in the order in which the calls came
+	owed     int           // the cost of all in line
+	held     bool          // the holder has said so, and has not yet said otherwise
+	since    time.Time     // when the last hold began
+	calm     time.Time     // when the ramp after it is over, whatever the pace
+	before   time.Duration // the troubled time before since
 	ramp     ramp
 	gone     bool // retired: whoever finds it looks up another
 }
@@ -36,9 +38,9 @@ const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
 	q := &queue{key: key, cfg: cfg}
-	if cfg.rate != rate.Inf {
+	if cfg.limited {
 		q.bucket = rate.NewLimiter(cfg.rate, cfg.burst)
-		if cfg.initial >= 0 {
+		if cfg.initialSet {
 			q.bucket.AllowN(time.Now(), cfg.burst-cfg.initial)
 		}
 	}
@@ -100,11 +102,12 @@ func (q *queue) holding(now time.Time) (wait time.Duration, held bool) {
 	h := q.cfg.holder.hold(q.key, now)
 	switch {
 	case h.state != holdNone && !q.held:
+		q.before = q.troubled(now)
 		q.held, q.since = true, now
 		q.ramp.hold(now)
 		defer q.wakeAll() // their waits have other bounds now
 	case h.state == holdNone && q.held:
-		q.held = false
+		q.held, q.calm = false, now.Add(rampFor)
 		q.ramp.start(now)
 		defer q.wakeAll()
 	}
@@ -115,6 +118,18 @@ func (q *queue) holding(now time.Time) (wait time.Duration, held bool) {
 		return forever, true
 	}
 	return max(h.until.Sub(now), 1), true
+}
+
+// troubled returns for how long in all the provider has kept the queue: its
+// holds, and the ramps after them. q.mu must be held.
+func (q *queue) troubled(now time.Time) time.Duration {
+	if q.since.IsZero() {
+		return 0
+	}
+	if !q.held && now.After(q.calm) {
+		now = q.calm
+	}
+	return q.before + now.Sub(q.since)
 }
 
 // lacking returns how long until the bucket can pay for n: a request heavier
@@ -156,10 +171,12 @@ func (q *queue) leave(cost int, refund bool) {
 	q.wakeHead()
 }
 
-// look lets the head look again.
+// look notes what the holder says now, so that a hold and its ramp begin when
+// they begin and not when the next call comes, and lets the head look again.
 func (q *queue) look() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.holding(time.Now())
 	q.wakeHead()
 }
 

@@ -21,8 +21,9 @@ type ramp struct {
 const (
 	rampDoubles = 500 * time.Millisecond
 	rampStart   = 0.25 // of the former pace
-	rampEnd     = 2.0  // times the former pace
 	rampSlowest = 4.0  // calls a second that count as the least former pace
+
+	rampFor = 3 * rampDoubles // a quarter, doubled three times, is twice the former pace
 )
 
 // went counts a call.
@@ -65,7 +66,7 @@ func (r *ramp) wait(now time.Time) time.Duration {
 		return 0
 	}
 	t := now.Sub(r.began)
-	if t >= time.Duration(float64(rampDoubles)*math.Log2(rampEnd/rampStart)) {
+	if t >= rampFor {
 		r.began = time.Time{}
 		return 0
 	}

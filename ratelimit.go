@@ -19,10 +19,12 @@ type limitOption func(*limitConfig)
 func (f limitOption) applyLimit(c *limitConfig) { f(c) }
 
 type limitConfig struct {
-	rate        rate.Limit // rate.Inf without a limit
+	limited     bool // by rate and burst
+	rate        rate.Limit
 	burst       int
-	initial     int // -1 for a full bucket
-	maxInFlight int // 0 without a limit
+	initial     int  // how full the bucket is at first
+	initialSet  bool // else it is full
+	maxInFlight int  // 0 without a limit
 	maxWait     time.Duration
 	maxWaitSet  bool
 	patience    time.Duration
@@ -32,11 +34,11 @@ type limitConfig struct {
 }
 
 func defaultLimitConfig() limitConfig {
-	return limitConfig{rate: rate.Inf, initial: -1, patience: 30 * time.Second, keyer: &keyer{KeyByHost}}
+	return limitConfig{patience: 30 * time.Second, keyer: &keyer{KeyByHost}}
 }
 
 func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
-	c.rate, c.burst = rate.Limit(perSecond), burst
+	c.limited, c.rate, c.burst = true, rate.Limit(perSecond), burst
 	for _, opt := range opts {
 		opt.applyLimit(c)
 	}
@@ -44,10 +46,10 @@ func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
 
 func (c *limitConfig) validate() error {
 	var errs []error
-	if c.rate != rate.Inf && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1) {
+	if c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1) {
 		errs = append(errs, fmt.Errorf("steady: RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", float64(c.rate), c.burst))
 	}
-	if c.initial < -1 || c.initial > c.burst {
+	if c.initialSet && (c.initial < 0 || c.initial > c.burst) {
 		errs = append(errs, fmt.Errorf("steady: InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst))
 	}
 	if c.maxInFlight < 0 {
@@ -59,7 +61,7 @@ func (c *limitConfig) validate() error {
 	if c.patience < 0 {
 		errs = append(errs, fmt.Errorf("steady: Patience(%v): must not be negative", c.patience))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // ownWait is how long a call may wait for the limits that the user has set.
@@ -73,12 +75,7 @@ func (c *limitConfig) ownWait() time.Duration {
 // InitialTokens sets how full the bucket is at first, from 0 to the burst. The
 // default is a full one.
 func InitialTokens(n int) LimitOption {
-	return limitOption(func(c *limitConfig) {
-		c.initial = n
-		if n < 0 {
-			c.initial = -2
-		}
-	})
+	return limitOption(func(c *limitConfig) { c.initial, c.initialSet = n, true })
 }
 
 // MaxInFlight sets how many attempts may be under way at a time. An attempt is
@@ -109,9 +106,11 @@ func MaxWait(d time.Duration) QueueOption {
 }
 
 // Patience sets how long a call may wait in the queue because of the provider:
-// while its breaker is open and until a probe has succeeded. It is also the
-// default of [MaxWait]. A call whose wait is known to be longer is refused at
-// once, with [ErrBreakerOpen]. The default is 30 seconds; 0 means never to wait.
+// while its breaker is open, until a probe has succeeded, and in the second and a
+// half after that in which the queue gathers pace. It is also the default of
+// [MaxWait], and then bounds both waits together. A call whose wait is known to
+// be longer is refused at once, with [ErrBreakerOpen]. The default is 30 seconds;
+// 0 means never to wait.
 func Patience(d time.Duration) QueueOption {
 	return queueOption(func(c *limitConfig) { c.patience = d })
 }
@@ -170,7 +169,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
 		if p.cost = n; n < 0 {
 			closeBody(req)
-			return nil, fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)
+			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
 	if err := p.again(req); err != nil {
@@ -198,6 +197,8 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return resp, nil
 }
+
+func (t *limitTransport) CloseIdleConnections() { closeIdle(t.next) }
 
 // wake lets the head of key's queue look again.
 func (t *limitTransport) wake(key string) {

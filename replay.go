@@ -101,15 +101,23 @@ func (r *replay) finish() {
 	}
 }
 
-// fate returns what is known of the body of the attempt that has just ended: the
-// error of the caller's own reader, and whether a part of it was read and no more.
-func (r *replay) fate() (err error, part bool) {
+// extent is how much of a request body the layers below have read.
+type extent uint8
+
+const (
+	extentNone  extent = iota // there is no body to tell by
+	extentPart                // no server can have got the whole request
+	extentWhole               // so that it was sent
+)
+
+// read returns how much was read of the body of the attempt that has just ended.
+func (r *replay) read() extent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current == nil {
-		return nil, false
+		return extentNone
 	}
-	return r.current.fate(r.length)
+	return r.current.read(r.length)
 }
 
 // sentBody is a request body on its way to one attempt.
@@ -120,8 +128,9 @@ type sentBody struct {
 	reading  bool
 	detached bool
 	idle     chan struct{} // closed when the read that detach waits for is over
-	n        int64         // bytes read
-	err      error         // what rc ended in
+	closed   bool
+	n        int64 // bytes read
+	ended    bool  // rc has come to its end
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
@@ -143,13 +152,21 @@ func (b *sentBody) Read(p []byte) (int, error) {
 		close(b.idle)
 		b.idle = nil
 	}
-	if err != nil && b.err == nil {
-		b.err = err
+	switch {
+	case err == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
+		b.ended = true
+	case err != nil && !b.closed: // or net/http has closed it meanwhile
+		err = errCaller{err}
 	}
 	return n, err
 }
 
-func (b *sentBody) Close() error { return b.rc.Close() }
+func (b *sentBody) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	return b.rc.Close()
+}
 
 // detach ends the reading of b. It waits for a Read that is under way.
 func (b *sentBody) detach(ctx context.Context) error {
@@ -170,14 +187,13 @@ func (b *sentBody) detach(ctx context.Context) error {
 	}
 }
 
-func (b *sentBody) fate(length int64) (err error, part bool) {
+func (b *sentBody) read(length int64) extent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.err != nil && b.err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
-		return b.err, true
+	if b.ended || length > 0 && b.n >= length {
+		return extentWhole
 	}
-	whole := b.err != nil || length > 0 && b.n >= length
-	return nil, b.n > 0 && !whole
+	return extentPart
 }
 
 // recorder keeps what has been read of a body that has no GetBody, while the

@@ -61,7 +61,7 @@ func (c *retryConfig) validate() error {
 	bad(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
 	bad(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
 	bad(!(c.percent >= 0 && c.percent <= 1), "PlusMinus(%v): must be from 0 to 1", c.percent)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // MaxAttempts sets how many attempts a call may have in all, whatever they fail
@@ -141,7 +141,8 @@ func DecorrelatedJitter() RetryOption {
 type retryContextKey struct{}
 
 // ContextWithRetry returns a context whose requests are retried with opts on top
-// of what the layer was made with. An invalid option is the error of the request.
+// of what the layer was made with. An invalid option, a [RetryBudget] and a
+// [WithKey] are the error of the request.
 func ContextWithRetry(ctx context.Context, opts ...RetryOption) context.Context {
 	if outer, ok := ctx.Value(retryContextKey{}).([]RetryOption); ok {
 		opts = append(outer[:len(outer):len(outer)], opts...)
@@ -158,9 +159,15 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 	own := *c
 	own.apply(opts)
 	if own.ratio != c.ratio || own.perSecond != c.perSecond {
-		return nil, errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")
+		return nil, errCaller{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
 	}
-	return &own, own.validate()
+	if own.keyer != c.keyer {
+		return nil, errCaller{errors.New("steady: WithKey: is the layer's and cannot be set for one request")}
+	}
+	if err := own.validate(); err != nil {
+		return nil, errCaller{err}
+	}
+	return &own, nil
 }
 
 // Retry returns the layer that sends a failed request again when that is safe and
@@ -168,8 +175,9 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 //
 // It retries 408, 409, 425, 429, 498, 500, 502, 503, 504, 520 to 524, 529 and
 // connection errors, but nothing that cannot get better, such as a certificate
-// that is not trusted or a name that does not exist. An X-Should-Retry header
-// decides over the status. It waits with full jitter, or what Retry-After and its
+// that is not trusted, a name that does not exist, a prompt that is too long or
+// an empty purse, whatever the status. An X-Should-Retry header decides over all
+// that. It waits with full jitter, or what Retry-After and its
 // relatives name, with up to a quarter on top and never less. A wait that cannot
 // end before the request's deadline is not begun.
 //
@@ -239,3 +247,5 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return c.resp, c.err
 }
+
+func (t *retryTransport) CloseIdleConnections() { closeIdle(t.next) }

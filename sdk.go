@@ -67,6 +67,8 @@ func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+func (t *sdkTransport) CloseIdleConnections() { closeIdle(t.next) }
+
 // release is a context's cancel function, to be called when a body has ended.
 type release context.CancelFunc
 

@@ -76,11 +76,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections closes the idle connections of the base transport, if it
 // can. [http.Client.CloseIdleConnections] calls it.
-func (t *Transport) CloseIdleConnections() {
-	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
+func (t *Transport) CloseIdleConnections() { closeIdle(t.base) }
 
 // KeyState is what the layers of a [Transport] know of one key at one moment.
 type KeyState struct {
@@ -144,8 +140,11 @@ func defaultConfig() config {
 
 func (c *config) validate() error {
 	errs := append(c.errs, c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate())
-	if c.dial.dial <= 0 || c.dial.tls <= 0 {
-		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout must be positive"))
+	if c.dial.dial <= 0 {
+		errs = append(errs, fmt.Errorf("steady: DialTimeout(%v): must be positive", c.dial.dial))
+	}
+	if c.dial.tls <= 0 {
+		errs = append(errs, fmt.Errorf("steady: TLSTimeout(%v): must be positive", c.dial.tls))
 	}
 	if c.base != nil && c.dial.set {
 		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout are for the default base; set them on the one given to WithBase"))
@@ -193,9 +192,11 @@ func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
 // key, with or without a rate limit. It is [MaxInFlight] of the RateLimit layer.
 func WithConcurrency(max int) Option {
 	return option(func(c *config) {
-		if c.limit.maxInFlight = max; max < 1 {
+		if max < 1 {
 			c.errs = append(c.errs, fmt.Errorf("steady: WithConcurrency(%d): must be at least 1", max))
+			return
 		}
+		c.limit.maxInFlight = max
 	})
 }
 
@@ -225,8 +226,8 @@ func WithKey(key KeyFunc) CommonOption { return keyOption{&keyer{key}} }
 type keyOption struct{ keyer *keyer }
 
 func (o keyOption) apply(c *config) {
-	if o.keyer.of == nil {
-		c.errs = append(c.errs, errors.New("steady: WithKey(nil): must not be nil"))
+	if err := o.keyer.validate(); err != nil { // once, and not once for each layer
+		c.errs = append(c.errs, err)
 		return
 	}
 	o.applyLimit(&c.limit)

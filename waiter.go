@@ -3,6 +3,7 @@ package steady
 import (
 	"container/list"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -10,6 +11,7 @@ import (
 type waiter struct {
 	p    *limitPass
 	came time.Time
+	past time.Duration // the queue's troubled time before it came
 	wake chan struct{} // has room for one, so that nobody waits to wake
 	at   *list.Element
 }
@@ -24,7 +26,7 @@ func (w *waiter) rouse() {
 // wait puts p in line until its turn comes or cannot come in time. It is called
 // with q.mu held and returns without.
 func (q *queue) wait(p *limitPass, now time.Time) error {
-	w := &waiter{p: p, came: now, wake: make(chan struct{}, 1)}
+	w := &waiter{p: p, came: now, past: q.troubled(now), wake: make(chan struct{}, 1)}
 	defer q.mu.Unlock()
 	if err := q.hopeless(w, now); err != nil {
 		return err
@@ -43,13 +45,21 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		if left <= 0 || wait != forever && wait > left {
 			return err(wait)
 		}
+		if calm := q.calm.Sub(now); !q.held && calm > 0 {
+			left = min(left, calm) // then its wait has other bounds
+		}
 		q.mu.Unlock()
 		ended := w.sleep(min(wait, left))
 		q.mu.Lock()
-		if ended {
-			return contextError(p.ctx)
-		}
 		now = time.Now()
+		switch {
+		case !ended:
+		case errors.Is(p.ctx.Err(), context.Canceled):
+			return contextError(p.ctx)
+		default:
+			_, err = q.patience(w, held, now)
+			return err(forever)
+		}
 	}
 }
 
@@ -74,6 +84,9 @@ func (q *queue) hopeless(w *waiter, now time.Time) error {
 		wait = q.until(float64(q.owed+min(w.p.cost, q.cfg.burst)), now)
 	}
 	left, err := q.patience(w, held, now)
+	if !held {
+		left = min(left, max(q.cfg.ownWait(), q.calm.Sub(now)))
+	}
 	if left <= 0 || wait != forever && wait > left {
 		return err(wait)
 	}
@@ -81,24 +94,27 @@ func (q *queue) hopeless(w *waiter, now time.Time) error {
 }
 
 // patience returns how much longer w may wait, and the error for when that is
-// too short. The error is given the wait that would be needed.
+// too short. The error is given the wait that would be needed. With a MaxWait
+// the time for which the provider has kept w counts against the Patience alone;
+// without one the Patience bounds both together.
 func (q *queue) patience(w *waiter, held bool, now time.Time) (time.Duration, func(wait time.Duration) error) {
-	from, allowed := w.came, q.cfg.ownWait()
-	if held {
-		allowed = q.cfg.patience
-		if q.since.After(from) {
-			from = q.since
+	waited, theirs := now.Sub(w.came), q.troubled(now)-w.past
+	left, byDeadline := q.cfg.patience-waited, false
+	if q.cfg.maxWaitSet {
+		if left = q.cfg.patience - theirs; !held && !now.Before(q.calm) {
+			left = q.cfg.maxWait - (waited - theirs)
 		}
 	}
-	left, byDeadline := from.Add(allowed).Sub(now), false
-	if deadline, ok := w.p.ctx.Deadline(); ok {
+	if w.p.ctx.Err() != nil {
+		left, byDeadline = 0, true
+	} else if deadline, ok := w.p.ctx.Deadline(); ok {
 		if d := deadline.Sub(now) - 1; d < left { // a turn at the deadline is too late
 			left, byDeadline = d, true
 		}
 	}
 	return left, func(wait time.Duration) error {
 		if wait == forever {
-			wait = now.Sub(w.came)
+			wait = waited
 		}
 		limited := &LimitError{Key: q.key, Wait: wait, Deadline: byDeadline}
 		switch {

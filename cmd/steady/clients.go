@@ -23,6 +23,9 @@ type client struct {
 	close func()
 }
 
+// labels are the clients' names in the order in which they are shown.
+var labels = [4]string{"no retries", "SDK retries", "sleep(1s)", "Steady"}
+
 // newClients returns the four ways, each of which talks to the server at its URL.
 func newClients(limit float64, urls [4]string) ([]client, error) {
 	rt, err := steady.New(steady.WithRateLimit(limit, int(limit)))
@@ -33,10 +36,10 @@ func newClients(limit float64, urls [4]string) ([]client, error) {
 	none, sdk, sleep := pool(), pool(), pool()
 	noRetries := option.WithMaxRetries(0)
 	return []client{
-		{"none", "no retries", paced(limit, chat(urls[0], none, noRetries)), none.CloseIdleConnections},
-		{"sdk", "SDK retries", paced(limit, chat(urls[1], sdk)), sdk.CloseIdleConnections},
-		{"sleep", "sleep(1s)", paced(limit, sleeping(chat(urls[2], sleep, noRetries))), sleep.CloseIdleConnections},
-		{"steady", "Steady", chat(urls[3], stack, noRetries), stack.CloseIdleConnections},
+		{"none", labels[0], paced(limit, chat(urls[0], none, noRetries)), none.CloseIdleConnections},
+		{"sdk", labels[1], paced(limit, chat(urls[1], sdk)), sdk.CloseIdleConnections},
+		{"sleep", labels[2], paced(limit, sleeping(chat(urls[2], sleep, noRetries))), sleep.CloseIdleConnections},
+		{"steady", labels[3], chat(urls[3], stack, noRetries), stack.CloseIdleConnections},
 	}, nil
 }
 

@@ -26,11 +26,10 @@ type run struct {
 	Success          float64 `json:"success"`
 	MeanMS           float64 `json:"mean_ms"`
 	P99MS            float64 `json:"p99_ms"`
-	RPS              float64 `json:"rps"`         // successes a second
-	Allowed          float64 `json:"rps_allowed"` // what the server allowed in that time
-	ShareOfAllowed   float64 `json:"rps_share"`   // RPS / Allowed
-	Seconds          float64 `json:"seconds"`     // until the last call ended
-	Wire             int     `json:"wire"`        // requests that the server received
+	RPS              float64 `json:"rps"`     // successes a second
+	RPSUp            float64 `json:"rps_up"`  // successes a second in which the server was up
+	Seconds          float64 `json:"seconds"` // until the last call ended
+	Wire             int     `json:"wire"`    // requests that the server received
 	WirePerSuccess   float64 `json:"wire_per_success"`
 	Billed           int     `json:"billed"` // generations that the server began
 	BilledPerSuccess float64 `json:"billed_per_success"`
@@ -119,8 +118,7 @@ func (s scenario) sum(c client, samples []sample, wire, billed int) run {
 	r.MeanMS = total.Seconds() * 1000 / n
 	r.P99MS = took[min(len(took)-1, len(took)*99/100)].Seconds() * 1000
 	r.RPS = n / r.Seconds
-	r.Allowed = s.allowed(last) / r.Seconds
-	r.ShareOfAllowed = r.RPS / r.Allowed
+	r.RPSUp = n / (last - s.down(last)).Seconds()
 	r.WirePerSuccess = float64(wire) / n
 	r.BilledPerSuccess = float64(billed) / n
 	return r

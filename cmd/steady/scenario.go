@@ -43,12 +43,23 @@ func (s scenario) server() *fakeserver.Server {
 	)
 }
 
-// allowed is how many calls the provider would have answered in the first d of
-// its clock to a client that always sends at the limit.
-func (s scenario) allowed(d time.Duration) float64 {
-	within := func(from, length time.Duration) float64 {
-		return max(0, min(d, from+length)-from).Seconds()
+// down is how much of the first d of its clock the provider is down.
+func (s scenario) down(d time.Duration) time.Duration { return overlap(d, s.outageAt, s.outage) }
+
+func overlap(d, from, length time.Duration) time.Duration {
+	return max(0, min(d, from+length)-from)
+}
+
+// perSecond is how many requests the provider answers in each of the first n
+// seconds to a client that sends at the limit.
+func (s scenario) perSecond(n int) []float64 {
+	answered := func(d time.Duration) float64 {
+		return s.limit * ((d - s.down(d)).Seconds() - s.share*overlap(d, s.spikeAt, s.spike).Seconds())
 	}
-	up := d.Seconds() - within(s.outageAt, s.outage) - s.share*within(s.spikeAt, s.spike)
-	return s.limit + s.limit*up
+	all := make([]float64, n)
+	for i := range all {
+		from := time.Duration(i) * time.Second
+		all[i] = answered(from+time.Second) - answered(from)
+	}
+	return all
 }

@@ -67,8 +67,8 @@ func Words(n int) Option { return setting(func(s *Server) { s.words = n }) }
 // LogLimit sets how many of the latest requests [Server.Log] remembers (default 10,000).
 func LogLimit(n int) Option { return setting(func(s *Server) { s.logLimit = n }) }
 
-// ReadBuffer sets the size of the receive buffer of each connection of the socket door, so that a large request body
-// stays unsent while the server does not read it. The in-process door buffers nothing.
+// ReadBuffer sets the size of the receive buffer of each HTTP/1.1 connection, so that a large request body stays unsent
+// while the server does not read it. HTTP/2 has its own flow control, and the in-process door buffers nothing.
 func ReadBuffer(bytes int) Option { return setting(func(s *Server) { s.readBuffer = bytes }) }
 
 // New returns a server whose clock, the base of [Between] and its like, starts now.

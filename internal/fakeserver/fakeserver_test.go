@@ -468,6 +468,29 @@ func TestEarlyAnswers(t *testing.T) {
 	})
 }
 
+func TestAnEarlyAnswerDoesNotWaitForTheRequest(t *testing.T) {
+	throughEach(t, func(t *testing.T, _ string, open func(...fakeserver.Option) (*fakeserver.Server, *client)) {
+		_, c := open(fakeserver.Status(429, fakeserver.EarlyThenRead(4096, time.Millisecond)))
+		r, w := io.Pipe()
+		defer w.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+chatPath, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go w.Write([]byte("{")) // and no more until the answer is here
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != 429 {
+			t.Errorf("status %d, want 429", resp.StatusCode)
+		}
+	})
+}
+
 func TestConnectionCloseEndsConnections(t *testing.T) {
 	for _, d := range doors[1:] {
 		t.Run(d.name, func(t *testing.T) {
@@ -499,7 +522,7 @@ func TestTheLogRemembersTheLatestRequests(t *testing.T) {
 		}
 		e := entries[2]
 		if e.N != 10 || e.BodyLen != len(chatBody)+9 || e.ContentLength != int64(e.BodyLen) || e.Status != 200 || !e.Done ||
-			!strings.HasPrefix(srv.Answer([]byte(strings.Repeat(" ", 9) + chatBody)).Text, e.BodyHash[:8]) {
+			!strings.HasPrefix(srv.Answer([]byte(strings.Repeat(" ", 9)+chatBody)).Text, e.BodyHash[:8]) {
 			t.Errorf("last entry = %+v", e)
 		}
 	})

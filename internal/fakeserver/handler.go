@@ -37,11 +37,13 @@ func (s *Server) newServer() *httptest.Server {
 		}
 	}
 	ts.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		if t, ok := c.(*tls.Conn); ok {
+		switch t := c.(type) {
+		case *tls.Conn:
 			c = t.NetConn()
-		}
-		if t, ok := c.(*net.TCPConn); ok && s.readBuffer > 0 {
-			t.SetReadBuffer(s.readBuffer)
+		case *net.TCPConn:
+			if s.readBuffer > 0 {
+				t.SetReadBuffer(s.readBuffer)
+			}
 		}
 		return context.WithValue(ctx, connKey{}, c)
 	}

@@ -1,0 +1,30 @@
+package steady
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/steadyhttp/steady/internal/wire"
+)
+
+// RetryAfter is what the headers of a 429 name as a wait, before it is stretched.
+func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	wait, _, ok := wire.HeaderWait(http.StatusTooManyRequests, h, now)
+	return wait, ok
+}
+
+// Waits returns the backoff after each of the first n attempts of a call under
+// opts, or why opts are refused.
+func Waits(n int, opts ...RetryOption) ([]time.Duration, error) {
+	c := defaultRetryConfig()
+	c.apply(opts)
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	b := backoff{first: c.first, longest: c.longest, jitter: c.jitter, percent: c.percent}
+	waits := make([]time.Duration, n)
+	for i := range waits {
+		waits[i] = b.next(i+1, c.first)
+	}
+	return waits, nil
+}
