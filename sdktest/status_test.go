@@ -1,8 +1,6 @@
 package sdktest
 
 import (
-	"errors"
-	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,26 +107,6 @@ func TestXShouldRetryFromTheProviderDoesNotReachTheSDK(t *testing.T) {
 			wantCount(t, "requests", r.requests(), 1)
 			wantTold(t, p, a, err, told{503, "(request 1)", ""})
 		})
-	})
-}
-
-// Some of the answer has been delivered, so that nobody may ask again.
-func TestAnAnswerThatBreaksOffIsAnErrorAndIsAskedForOnce(t *testing.T) {
-	each(t, paths(), func(t *testing.T, p path) {
-		after := 150
-		if p.name == "genai" && p.stream {
-			// The end of its first event. Of half a line it would say that this is no JSON.
-			after = len("data: \r\n\r\n") + len(geminiChunk("0123abcd ", ""))
-		}
-		r := newRig(t)
-		r.play(fakeserver.Status(200, fakeserver.Cut(fakeserver.AfterBytes(after), fakeserver.FIN)))
-		_, err := r.ask(t, p, settings{})
-		wantCount(t, "requests", r.requests(), 1)
-		// The error comes with the body, not from the transport, and so even
-		// langchaingo's openai passes it on.
-		if !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("error %v, want io.ErrUnexpectedEOF", err)
-		}
 	})
 }
 
