@@ -33,6 +33,9 @@ type wishes struct {
 	replaced    bool
 	contentType string
 	body        []byte
+	streamed    bool // body is of unknown length
+	pieceSize   int  // of body; 0 for the whole at once
+	pieceWait   time.Duration
 	cut         Point
 	frame       *problem
 	frameAfter  int
