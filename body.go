@@ -131,8 +131,8 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		b.mu.Unlock()
 	}
 	if b.guard != nil {
-		err = b.guard.pass(p[:n], err)
-		if err == nil && b.guard.over() {
+		var over bool
+		if err, over = b.guard.pass(b.ctx, p[:n], err); err == nil && over {
 			b.end(io.EOF)
 		}
 	}
@@ -181,7 +181,8 @@ func (b *watchedBody) judge(err error) verdict {
 		return v
 	}
 	early := errors.Is(err, errLeftEarly)
-	if early && (b.plain && b.read || b.guard != nil && b.guard.whole()) {
+	left := early || errors.Is(b.ctx.Err(), context.Canceled)
+	if early && b.plain && b.read || left && b.guard != nil && b.guard.whole() {
 		return v
 	}
 	if answer, ok := errors.AsType[*AnswerError](err); ok {
@@ -189,7 +190,7 @@ func (b *watchedBody) judge(err error) verdict {
 		return v
 	}
 	switch {
-	case early, errors.Is(b.ctx.Err(), context.Canceled):
+	case left:
 		v.outcome = outcomeCancelled
 	case errors.Is(err, ErrStreamStalled):
 		v.outcome, v.err = outcomeStalled, err
