@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // A watcher is told, once, how the body of its attempt's response ended.
@@ -158,10 +160,15 @@ func (b *watchedBody) end(err error) {
 		return
 	}
 	b.over = true
-	b.verdict = b.judge(err)
+	var usage wire.Usage
 	if b.guard != nil {
-		b.verdict.usage = b.guard.stop()
+		var failed error
+		if usage, failed = b.guard.stop(); failed != nil {
+			err = failed
+		}
 	}
+	b.verdict = b.judge(err)
+	b.verdict.usage = usage
 	watchers, stop, v := b.watchers, b.stop, b.verdict
 	b.mu.Unlock()
 	if stop != nil {

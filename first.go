@@ -72,7 +72,7 @@ func (g *guard) enough(p []byte) bool {
 	pr := g.dec.Write(p)
 	g.note(pr)
 	g.opened = g.opened || pr.Content > 0
-	return g.opened || g.finished || pr.AfterError > 0
+	return g.opened || g.finished || g.terminal || pr.AfterError > 0
 }
 
 // rejects turns resp into what its beginning says that it is, if that is no
@@ -92,7 +92,7 @@ func (g *guard) rejects(resp *http.Response, held *heldBody) bool {
 		turn(resp, held, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
 		return true
 	case !g.opened && !g.finished:
-		// It broke off before there was any content. The bytes stay what they
+		// It ended before there was any content. The bytes stay what they
 		// are, for the guard to end them in an error, but Retry may ask again.
 		held.verdict = &verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true, err: ErrStreamTruncated}
 	}

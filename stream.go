@@ -47,7 +47,7 @@ func (g *guard) pass(caller context.Context, p []byte, err error) (end error, ov
 	if err != nil {
 		g.end = g.endsIn(caller, err)
 	}
-	return g.end, g.terminal && g.skip == 0
+	return g.end, g.terminal && g.skip == 0 && (g.finished || g.clock.begun)
 }
 
 // see feeds the decoder and reports whether content has passed.
@@ -73,7 +73,7 @@ func (g *guard) look(p []byte) (content bool) {
 
 func (g *guard) note(pr wire.Progress) {
 	g.terminal = g.terminal || pr.AfterTerminal > 0
-	g.finished = g.finished || g.terminal || pr.AfterFinish > 0
+	g.finished = g.finished || pr.AfterFinish > 0
 }
 
 // A large event is content while it is still on its way: it counts each time
@@ -105,24 +105,32 @@ func (g *guard) foreign() bool {
 func (g *guard) endsIn(caller context.Context, err error) error {
 	clean := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	r := g.dec.End(clean)
-	_, v, failed := g.dec.Failure()
+	broken := r.Truncated || r.Complete && r.Retryable // the latter is an end to nothing
 	switch {
-	case failed:
-		return answerError(v, r.Error.Type, r.Error.Code)
+	case r.Error.Position != "":
+		return g.failure()
 	case !clean && caller.Err() != nil:
 		return err // he has left; what was missing is not the answer's fault
 	case r.Complete && r.Strength == wire.StrengthStrong:
 		return io.EOF // whole: what the connection did afterwards is nobody's loss
 	case g.clock.stalled && !clean:
 		return fmt.Errorf("%w: no content for %v", ErrStreamStalled, g.clock.limit())
-	case r.Truncated && clean:
+	case broken && clean:
 		return ErrStreamTruncated
-	case r.Truncated:
+	case broken:
 		return fmt.Errorf("%w: %w", ErrStreamTruncated, err)
 	case g.due && clean && (r.Form == wire.FormHTML || r.Form == wire.FormText || r.Form == wire.FormUnknown):
 		return answerError(notAnAnswer(), typeNotAnAnswer, "")
 	}
 	return err
+}
+
+// failure returns the error that has passed by, or nil.
+func (g *guard) failure() error {
+	if _, v, ok := g.dec.Failure(); ok {
+		return answerError(v, v.Type, v.Code)
+	}
+	return nil
 }
 
 func answerError(v wire.Verdict, typ, code string) *AnswerError {
@@ -133,13 +141,14 @@ func answerError(v wire.Verdict, typ, code string) *AnswerError {
 func (g *guard) whole() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.finished
+	return g.finished || g.terminal && g.clock.begun
 }
 
-// stop ends the clock and returns the usage that has been told so far.
-func (g *guard) stop() wire.Usage {
+// stop ends the clock. It returns what has been told so far of usage and of an
+// error, which is the end of the answer whoever ends the body.
+func (g *guard) stop() (wire.Usage, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.clock.stop()
-	return g.dec.Usage()
+	return g.dec.Usage(), g.failure()
 }

@@ -19,7 +19,7 @@ func Play(status int, contentType string, header http.Header, body []byte, after
 			w.streamed = after != Clean || streamedType(contentType)
 			for name, values := range header {
 				switch name = http.CanonicalHeaderKey(name); name {
-				case "Content-Length", "Transfer-Encoding", "Date":
+				case "Content-Length", "Transfer-Encoding":
 				default:
 					w.headers()[name] = values
 				}
