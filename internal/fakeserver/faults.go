@@ -206,6 +206,14 @@ func AfterEvents(n int) Point {
 	return func(events []event) int { return length(events[:min(n, len(events))]) }
 }
 
+// Inside is a point in the middle of the n-th event of a stream, from 1.
+func Inside(n int) Point {
+	return func(events []event) int {
+		n := min(n, len(events))
+		return length(events[:n]) - len(events[n-1].data)/2
+	}
+}
+
 // BeforeFinish is the point after all content and before the event that says why the answer ended. In a plain body it
 // is the middle.
 func BeforeFinish() Point {
