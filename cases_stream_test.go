@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -105,13 +106,12 @@ func TestSG1_AStreamThatEndsTooEarlyIsAnError(t *testing.T) {
 	}
 }
 
+var numbers = regexp.MustCompile(`0000\d*`)
+
 // plausible reports whether got begins as whole does. The two differ in the
 // number of their request.
 func plausible(got, whole string, some bool) bool {
-	anonymous := func(s string) string {
-		return strings.NewReplacer("000001", "N", "000002", "N", "000003", "N").Replace(s)
-	}
-	return strings.HasPrefix(anonymous(whole), anonymous(got)) && (got != "") == some && len(got) < len(whole)
+	return strings.HasPrefix(numbers.ReplaceAllString(whole, ""), numbers.ReplaceAllString(got, "")) && (got != "") == some && len(got) < len(whole)
 }
 
 func TestSG1_OverSockets(t *testing.T) {
@@ -193,7 +193,7 @@ func TestSG3_A200ThatIsNoSuccess(t *testing.T) {
 		{name: "g: an empty answer", contentType: "application/json", requests: 2, status: 502, outcome: "unknown", class: "gateway"},
 		{name: "g: an end to nothing", contentType: "text/event-stream", body: doneEvent, requests: 2, status: 200, err: steady.ErrStreamTruncated, outcome: "truncated", bytes: true},
 		{name: "h: 30 s of blank lines, then JSON", contentType: "application/json", body: strings.Repeat("\n", 30) + `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}`, pieces: fakeserver.Pieces(1, time.Second), requests: 1, status: 200, outcome: "ok", bytes: true},
-		{name: "h: 30 s of blank lines, then nothing", contentType: "application/json", body: strings.Repeat("\n", 30), pieces: fakeserver.Pieces(1, time.Second), requests: 1, status: 200, err: &steady.AnswerError{}, outcome: "failed", class: "gateway", bytes: true},
+		{name: "h: 30 s of blank lines, then nothing", contentType: "application/json", body: strings.Repeat("\n", 30), pieces: fakeserver.Pieces(1, time.Second), requests: 1, status: 200, err: steady.ErrStreamTruncated, outcome: "truncated", bytes: true},
 		{name: "i: comments for 10 s, then content", contentType: "text/event-stream", body: strings.Repeat(pingComment, 10) + wholeChat, pieces: fakeserver.Pieces(len(pingComment), time.Second), requests: 1, status: 200, outcome: "ok", bytes: true},
 		{name: "a page that drips", contentType: "text/html", body: page, pieces: fakeserver.Pieces(5, time.Second), requests: 2, status: 502, outcome: "unknown", class: "gateway", bytes: true},
 	} {
@@ -541,7 +541,7 @@ func TestCB6_TheHeadersOfAStreamDoNotWipeOutFailures(t *testing.T) {
 func TestTO4_AStreamOutlivesTheHeaderTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := fakeserver.New(fakeserver.Words(10), fakeserver.Sequence(
-			fakeserver.Status(503), fakeserver.Play(200, "text/event-stream", nil, []byte(overloadedEvent), fakeserver.Stalled), fakeserver.OK()),
+			fakeserver.Status(503), fakeserver.Play(200, "text/event-stream", nil, []byte(overloadedEvent), fakeserver.Stalled, fakeserver.FirstToken(fakeserver.Fixed(0))), fakeserver.OK()),
 			fakeserver.FirstToken(fakeserver.Fixed(5*time.Minute)), fakeserver.Generation(fakeserver.Fixed(10*time.Minute)))
 		defer srv.Close()
 		rt := must(t)(steady.New(steady.WithBase(srv.Transport()), steady.WithTimeouts(steady.HeaderTimeout(time.Minute), steady.FirstEvent(time.Second))))

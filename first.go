@@ -57,7 +57,11 @@ func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func(
 func answers(text []byte) bool {
 	text = bytes.TrimLeft(text, "\xEF\xBB\xBF \t\r\n")
 	for _, s := range [...]string{"{", "data:", "event:", ":", "<!doctype html", "<html"} {
-		if len(text) >= len(s) && strings.EqualFold(string(text[:len(s)]), s) {
+		n := len(s)
+		if s[0] == '<' && len(text) > 0 {
+			n = min(n, len(text)) // a page may drip
+		}
+		if len(text) >= n && strings.EqualFold(string(text[:n]), s[:n]) {
 			return true
 		}
 	}
@@ -72,7 +76,7 @@ func (g *guard) enough(p []byte) bool {
 	pr := g.dec.Write(p)
 	g.note(pr)
 	g.opened = g.opened || pr.Content > 0
-	return g.opened || g.finished || g.terminal || pr.AfterError > 0
+	return g.opened || g.finished || pr.AfterError > 0
 }
 
 // rejects turns resp into what its beginning says that it is, if that is no

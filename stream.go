@@ -119,7 +119,7 @@ func (g *guard) endsIn(caller context.Context, err error) error {
 		return ErrStreamTruncated
 	case broken:
 		return fmt.Errorf("%w: %w", ErrStreamTruncated, err)
-	case g.due && clean && (r.Form == wire.FormHTML || r.Form == wire.FormText || r.Form == wire.FormUnknown):
+	case g.due && clean && (r.Form == wire.FormHTML || r.Form == wire.FormText):
 		return answerError(notAnAnswer(), typeNotAnAnswer, "")
 	}
 	return err
