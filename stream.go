@@ -115,6 +115,8 @@ func (g *guard) endsIn(caller context.Context, err error) error {
 		return io.EOF // whole: what the connection did afterwards is nobody's loss
 	case g.clock.stalled && !clean:
 		return fmt.Errorf("%w: no content for %v", ErrStreamStalled, g.clock.limit())
+	case clean && !g.due && r.Dialect == wire.DialectUnknown && (r.Form == wire.FormSSE || r.Form == wire.FormUnknown):
+		return err // events of something else, or none
 	case broken && clean:
 		return ErrStreamTruncated
 	case broken:
