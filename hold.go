@@ -138,7 +138,9 @@ func (h *heldBody) kept(p []byte) (n int, err error, ok bool) {
 		return 0, h.err, h.err != nil
 	}
 	n = copy(p, h.buf[h.off:])
-	h.off += n
+	if h.off += n; h.off == len(h.buf) {
+		h.buf, h.off = nil, 0 // a long answer need not carry its beginning along
+	}
 	return n, nil, true
 }
 
