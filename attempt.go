@@ -27,13 +27,18 @@ func (f attemptOption) applyAttempt(c *attemptConfig) { f(c) }
 func (f attemptOption) applyTimeout(c *config)        { f(&c.attempt) }
 
 type attemptConfig struct {
-	header   time.Duration // 0 means no limit
-	observer Observer      // nil means none
-	keyer    *keyer
+	header       time.Duration // 0 means no limit
+	firstContent time.Duration // 0 means no limit
+	idle         time.Duration // 0 means no limit
+	firstEvent   time.Duration // 0 means not to look
+	noGuard      bool
+	observer     Observer // nil means none
+	keyer        *keyer
 }
 
 func defaultAttemptConfig() attemptConfig {
-	return attemptConfig{header: 10 * time.Minute, keyer: &keyer{KeyByHost}}
+	return attemptConfig{
+		header: 10 * time.Minute, firstContent: 10 * time.Minute, idle: 2 * time.Minute, firstEvent: 2 * time.Second, keyer: &keyer{KeyByHost}}
 }
 
 func (c *attemptConfig) validate() error {
@@ -52,6 +57,38 @@ func (c *attemptConfig) validate() error {
 // [UnknownResends]. The error's Timeout method reports true.
 func HeaderTimeout(d time.Duration) AttemptOption {
 	return attemptOption(func(c *attemptConfig) { c.header = d })
+}
+
+// FirstContent bounds the time that reads on the body of an answer wait for its
+// first content: text, reasoning or a part of a tool call. Keep-alives are none.
+// The body then ends in [ErrStreamStalled]. The default is 10 minutes, after which
+// DeepSeek gives up by itself; 0 means no limit.
+func FirstContent(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.firstContent = d })
+}
+
+// Idle bounds the time that reads on the body of an answer wait between one piece
+// of content and the next. Keep-alives do not count as content, and a slow reader
+// does not make the clock run. The body then ends in [ErrStreamStalled]. The
+// default is 2 minutes; 0 means no limit.
+func Idle(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.idle = d })
+}
+
+// FirstEvent sets how long the response of a model may be held back while nothing
+// of its content has come, to see whether it begins with an error, which is then
+// retried or handed up with the status that it deserves. What has been read ahead
+// is passed on after that time at the latest. The default is 2 seconds; 0 means
+// not to look.
+func FirstEvent(d time.Duration) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.firstEvent = d })
+}
+
+// StreamGuard turns the judging of bodies on or off: with it an answer that is not
+// whole never ends in io.EOF. It is on by default. Off, FirstContent, Idle and
+// FirstEvent have no effect.
+func StreamGuard(on bool) AttemptOption {
+	return attemptOption(func(c *attemptConfig) { c.noGuard = !on })
 }
 
 // DialTimeout bounds the making of a connection by the default base transport.
@@ -134,7 +171,7 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		a.over(judge(a.caller, nil, err))
 		return nil, err
 	}
-	a.watch(resp)
+	a.watch(req, resp)
 	return resp, nil
 }
 
@@ -187,32 +224,49 @@ func (a *attempt) interrupt() {
 // inTime stops the timer and reports whether the headers came in time.
 func (a *attempt) inTime() bool { return a.timer == nil || a.timer.Stop() }
 
-// watch keeps the attempt alive until resp's body has ended.
-func (a *attempt) watch(resp *http.Response) {
+// watch keeps the attempt alive until resp's body has ended, and has the body
+// judged.
+func (a *attempt) watch(req *http.Request, resp *http.Response) {
 	if a.t.cfg.observer != nil {
 		a.headers = time.Since(a.began)
 	}
-	if join(resp, a) {
+	g := a.t.cfg.begin(req, resp, a.stalled)
+	if bodyless(resp) {
+		a.over(judge(a.caller, resp, nil))
 		return
 	}
-	a.body.begin(a.caller, resp, a)
+	a.body.begin(a.caller, resp, a, g, a.release)
 	if err := a.caller.Err(); err != nil { // before interrupt could see the body
 		a.body.callerLeft(err)
 	}
 }
 
-func (a *attempt) bodyEnded(v verdict) { a.over(v) }
+// stalled ends the attempt because its answer does not go on.
+func (a *attempt) stalled() { a.end(context.DeadlineExceeded) }
 
+func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
+
+// over ends an attempt that has no body to be read.
 func (a *attempt) over(v verdict) {
+	a.release()
+	a.tell(v)
+}
+
+// release ends the attempt's context.
+func (a *attempt) release() {
 	if a.stop != nil {
 		a.stop()
 	}
 	a.end(context.Canceled)
+}
+
+// tell reports the attempt's end.
+func (a *attempt) tell(v verdict) {
 	if a.t.cfg.observer == nil {
 		return
 	}
 	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
-		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Err: v.err,
-		Headers: a.headers, Took: time.Since(a.began),
+		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
+		Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: time.Since(a.began),
 	})
 }

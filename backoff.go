@@ -43,8 +43,11 @@ func (b *backoff) next(n int, least time.Duration) time.Duration {
 	case jitterEqual:
 		return ceiling/2 + upTo(ceiling-ceiling/2)
 	case jitterPercent:
-		wait := float64(ceiling) * (1 + b.percent*(2*rand.Float64()-1))
-		return time.Duration(min(wait, float64(b.longest)))
+		more := b.percent * (2*rand.Float64() - 1) * float64(ceiling)
+		if room := b.longest - ceiling; more >= float64(room) { // also where the sum would overflow
+			return b.longest
+		}
+		return max(0, ceiling+time.Duration(more))
 	case jitterDecorrelated:
 		b.last = max(b.last, first)
 		top := b.longest
@@ -63,20 +66,6 @@ func upTo(d time.Duration) time.Duration {
 		d--
 	}
 	return rand.N(d + 1)
-}
-
-// stretch returns wait and up to a quarter more, but if possible less than room:
-// what the server has named is a minimum, and those who were told the same must
-// not come back together. Even a wait of nothing becomes up to 50 milliseconds.
-func stretch(wait, room time.Duration) time.Duration {
-	more := max(wait/4, min(50*time.Millisecond, 50*time.Millisecond-wait))
-	if wait < room {
-		more = min(more, room-wait-1)
-	}
-	if more = upTo(max(0, more)); wait <= math.MaxInt64-more {
-		return wait + more
-	}
-	return wait
 }
 
 // The loop is go-retryablehttp's, kept in quarantine: it sees neither the

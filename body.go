@@ -24,11 +24,11 @@ var errLeftEarly = errors.New("steady: response body closed before its end")
 // that has no body is over at once. The layers of a stack share one watched
 // body; the innermost is told first.
 func watch(ctx context.Context, resp *http.Response, w watcher) {
-	if join(resp, w) {
+	if join(ctx, resp, w) {
 		return
 	}
 	b := &watchedBody{}
-	b.begin(ctx, resp, w)
+	b.begin(ctx, resp, w, nil, nil)
 	if ctx.Done() != nil {
 		stop := context.AfterFunc(ctx, func() { b.callerLeft(ctx.Err()) })
 		b.mu.Lock()
@@ -39,27 +39,26 @@ func watch(ctx context.Context, resp *http.Response, w watcher) {
 
 // join has w told of the end of a body that is watched already, or over. It
 // reports false if resp's body has yet to be watched.
-func join(resp *http.Response, w watcher) bool {
+func join(ctx context.Context, resp *http.Response, w watcher) bool {
 	if b, ok := resp.Body.(interface{ watched() *watchedBody }); ok && b.watched() != nil {
 		b.watched().add(w)
 		return true
 	}
 	if bodyless(resp) {
-		w.bodyEnded(verdict{outcome: judgeStatus(resp.StatusCode), status: resp.StatusCode})
+		w.bodyEnded(judge(ctx, resp, nil))
 		return true
 	}
 	return false
 }
 
-// bodyless reports whether resp was over at its headers.
+// bodyless reports whether resp was over at its headers. net/http says so by
+// http.NoBody, whatever the reason; ContentLength is 0 too in the responses of
+// simple fakes that have a body.
 func bodyless(resp *http.Response) bool {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return true
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return false
-	}
-	return resp.ContentLength == 0 || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
+	return resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
 		resp.Request != nil && resp.Request.Method == http.MethodHead
 }
 
@@ -77,25 +76,31 @@ func streams(resp *http.Response) bool {
 // watchedBody passes a response body on as it comes and tells its watchers when
 // it is over.
 type watchedBody struct {
-	rc     io.ReadCloser
-	ctx    context.Context // the caller's, to tell whose end it was
-	status int
-	plain  bool // no stream: whoever has read of it and closes it has what he wanted
+	rc    io.ReadCloser
+	ctx   context.Context // the caller's, to tell whose end it was
+	plain bool            // no stream: whoever has read of it and closes it has what he wanted
+	guard *guard          // or nil
+	gone  func()          // called when nothing more can be read, perhaps more than once; or nil
 
 	mu       sync.Mutex // guards the rest
 	read     bool       // some of it has been read
 	over     bool
-	verdict  verdict // once over
+	verdict  verdict // by the headers, and once over by the body
 	watchers []watcher
 	space    [3]watcher // watchers' first array
 	stop     func() bool
 }
 
-// begin puts b in the place of resp's body, with w as its first watcher.
-func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher) {
+// begin puts b in the place of resp's body, with w as its first watcher. g, if it
+// is not nil, judges what passes. gone, if it is not nil, is called when nothing
+// more can be read, which may be later than the end of the attempt: the terminal
+// event of an answer ends that.
+func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
+	v := judge(ctx, resp, nil) // which may read ahead in the body
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.rc, b.status, b.ctx, b.plain = resp.Body, resp.StatusCode, ctx, !streams(resp)
+	b.rc, b.ctx, b.plain, b.verdict = resp.Body, ctx, !streams(resp), v
+	b.guard, b.gone = g, gone
 	b.watchers = append(b.space[:0], w)
 	resp.Body = b.dress()
 }
@@ -115,6 +120,9 @@ func (b *watchedBody) watched() *watchedBody { return b }
 // dress returns b as an io.ReadCloser that can also do what the body under it
 // can: write itself out, or take the bytes of an upgraded connection.
 func (b *watchedBody) dress() io.ReadCloser {
+	if b.guard != nil {
+		return b
+	}
 	if _, ok := b.rc.(io.Writer); ok {
 		return watchedUpgrade{b}
 	}
@@ -136,14 +144,24 @@ func (b *watchedBody) add(w watcher) {
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.guard != nil {
+		b.guard.waits(b.rc)
+	}
 	n, err := b.rc.Read(p)
 	if n > 0 && !b.read { // only the reader writes it, and end reads it under mu
 		b.mu.Lock()
 		b.read = true
 		b.mu.Unlock()
 	}
+	if b.guard != nil {
+		err = b.guard.pass(p[:n], err)
+		if err == nil && b.guard.over() {
+			b.end(io.EOF)
+		}
+	}
 	if err != nil {
 		b.end(err)
+		b.letGo()
 	}
 	return n, err
 }
@@ -151,7 +169,14 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 // Close tells the watchers first, since closing the body under it may block.
 func (b *watchedBody) Close() error {
 	b.end(errLeftEarly)
+	b.letGo()
 	return b.rc.Close()
+}
+
+func (b *watchedBody) letGo() {
+	if b.gone != nil {
+		b.gone()
+	}
 }
 
 // end is the one place where the attempt is over. err is what ended the body.
@@ -163,6 +188,9 @@ func (b *watchedBody) end(err error) {
 	}
 	b.over = true
 	b.verdict = b.judge(err)
+	if b.guard != nil {
+		b.verdict.usage = b.guard.stop()
+	}
 	watchers, stop, v := b.watchers, b.stop, b.verdict
 	b.mu.Unlock()
 	if stop != nil {
@@ -173,16 +201,27 @@ func (b *watchedBody) end(err error) {
 	}
 }
 
-// judge says what became of the attempt whose body ended by err. Headers that
-// speak against the provider are not mended by a body that could be read.
+// judge says what became of the attempt whose body ended by err. What speaks
+// against the provider in the headers is not mended by a body that could be read.
+// b.mu must be held.
 func (b *watchedBody) judge(err error) verdict {
-	v := verdict{outcome: judgeStatus(b.status), status: b.status}
+	v := b.verdict
+	if v.outcome != outcomeOK || err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
+		return v
+	}
+	early := errors.Is(err, errLeftEarly)
+	if early && (b.plain && b.read || b.guard != nil && b.guard.whole()) {
+		return v
+	}
+	if answer, ok := errors.AsType[*AnswerError](err); ok {
+		v.class, v.outcome, v.err = answer.class, outcomeOf(answer.verdict, v.status), err
+		return v
+	}
 	switch {
-	case v.outcome != outcomeOK:
-	case err == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
-	case errors.Is(err, errLeftEarly) && b.plain && b.read:
-	case errors.Is(err, errLeftEarly), errors.Is(b.ctx.Err(), context.Canceled):
+	case early, errors.Is(b.ctx.Err(), context.Canceled):
 		v.outcome = outcomeCancelled
+	case errors.Is(err, ErrStreamStalled):
+		v.outcome, v.err = outcomeStalled, err
 	case b.ctx.Err() != nil:
 		v.outcome, v.err = outcomeUnknown, err
 	default:
@@ -201,6 +240,7 @@ func (b watchedWriterTo) WriteTo(w io.Writer) (int64, error) {
 	b.mu.Unlock()
 	if err == nil {
 		b.end(io.EOF)
+		b.letGo()
 	}
 	return n, err // an error may be w's: the body is over when it is closed
 }

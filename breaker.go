@@ -78,12 +78,13 @@ func OpenFor(d time.Duration) BreakerOption {
 // Breaker returns the layer that says when the provider is down. Each key, by
 // default each host, has a breaker of its own.
 //
-// Failures are 408, 5xx but also 498 and 529, connection errors, timeouts, and a
-// body that breaks off; an attempt is judged when its body has ended. Neutral
-// are all other 4xx, 429, what the caller gave up, and what a layer of this
-// package refused: they neither count nor wipe out what was counted. The
-// caller's own deadline passing while an attempt is out is a failure, since it
-// may be the only sign of a provider that hangs.
+// Failures are answers that mean that the provider is unwell (408, most 5xx, 529,
+// an overload by whatever status), connection errors, timeouts, and a body that
+// breaks off, stalls or turns into such an answer; an attempt is judged when its
+// body has ended. Neutral are all other 4xx, a rate limit, what the caller gave
+// up, and what a layer of this package refused: they neither count nor wipe out
+// what was counted. The caller's own deadline passing while an attempt is out is
+// a failure, since it may be the only sign of a provider that hangs.
 //
 // An open breaker refuses at once, with a [*BreakerError]. In [New] the calls
 // wait for it in the queue of [RateLimit] instead, as long as their [Patience]
@@ -165,7 +166,8 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		p.settle(judge(p.ctx, nil, err).outcome)
 		return nil, err
 	}
-	switch o := judgeStatus(resp.StatusCode); {
+	switch o := judge(p.ctx, resp, nil).outcome; {
+	case !p.underWay():
 	case o != outcomeOK || p.probing():
 		p.settle(o)
 	case p.underWay():

@@ -543,3 +543,47 @@ func TestUnknownResends_OtherMethods(t *testing.T) {
 		})
 	}
 }
+
+// A server cannot have done what it cannot have got.
+func TestUnknownResends_GoByHowMuchOfTheBodyWentOut(t *testing.T) {
+	const text = "question"
+	for _, tc := range []struct {
+		name   string
+		length int64
+		read   int // bytes, by each attempt; -1 for all and the end
+		want   int
+	}{
+		{"nothing of a known length", 8, 0, 5},
+		{"half of a known length", 8, 4, 5},
+		{"all of a known length, but not its end", 8, 8, 1},
+		{"all of a known length and its end", 8, -1, 1},
+		{"half of an unknown length", -1, 4, 5},
+		{"all of an unknown length, but not its end", -1, 8, 5},
+		{"all of an unknown length and its end", -1, -1, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+					n++
+					if tc.read < 0 {
+						io.Copy(io.Discard, req.Body)
+					} else {
+						io.CopyN(io.Discard, req.Body, int64(tc.read))
+					}
+					req.Body.Close()
+					return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+				})
+				req := post(t, t.Context(), text)
+				req.ContentLength = tc.length
+				rt := steady.Retry(append(steadyWaits, steady.MaxAttempts(5), steady.UnknownResends(0))...)(base)
+				if _, err := rt.RoundTrip(req); !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("error %v, want ECONNRESET", err)
+				}
+				if n != tc.want {
+					t.Errorf("%d attempts, want %d", n, tc.want)
+				}
+			})
+		})
+	}
+}

@@ -40,7 +40,7 @@ func (b *readSpy) Close() error { b.closes.Add(1); return nil }
 var steadyWaits = []steady.RetryOption{steady.PlusMinus(0), steady.Delays(time.Second, time.Minute)}
 
 // request makes a request whose body is for a chat completion, if it has one.
-func request(tb testing.TB, method, path, body string) *http.Request {
+func requestTo(tb testing.TB, method, path, body string) *http.Request {
 	tb.Helper()
 	var r io.Reader
 	if body != "" {
@@ -63,8 +63,8 @@ func TestRC1_StatusTable(t *testing.T) {
 	}{
 		{[]int{200, 204, 300, 301, 302, 303, 304, 307, 308}, 1, 1, 0},
 		{[]int{400, 401, 402, 403, 404, 405, 406, 410, 411, 412, 413, 414, 415, 421, 422, 423, 424, 426, 428, 431, 451, 499}, 1, 1, 0},
-		{[]int{501, 505, 506, 507, 508, 510, 511, 519, 525, 526, 527, 530, 599}, 1, 1, 0},
-		{[]int{408, 409, 425, 429, 498, 500, 502, 520, 521, 522, 523, 529}, 3, 3, time.Second},
+		{[]int{501, 505, 506, 507, 508, 510, 511, 519, 599}, 1, 1, 0},
+		{[]int{408, 409, 425, 429, 498, 500, 502, 520, 521, 522, 523, 525, 526, 527, 529, 530}, 3, 3, time.Second}, // 525 to 530: a gateway that did not reach the server
 		{[]int{503}, 3, 3, 2 * time.Second},
 		{[]int{504, 524}, 3, 2, time.Second}, // a POST may have been done: once more, by default
 	} {
@@ -78,7 +78,7 @@ func TestRC1_StatusTable(t *testing.T) {
 						if method == http.MethodPost {
 							body = "q"
 						}
-						resp, err := rt.RoundTrip(request(t, method, chat, body))
+						resp, err := rt.RoundTrip(requestTo(t, method, chat, body))
 						if err != nil || resp.StatusCode != status {
 							t.Fatalf("got %v, %v", resp, err)
 						}
@@ -227,7 +227,7 @@ func TestRC3_TheRequestsOwnFaultIsNotRetriedAndIsNeutral(t *testing.T) {
 				seen := &events{}
 				rt := must(t)(steady.New(steady.WithBase(plainPipe(t)), steady.WithBreaker(steady.TripAfter(1)),
 					steady.WithRetry(steady.UnknownResends(5)), steady.WithObserver(seen)))
-				req := request(t, http.MethodPost, "/v1/chat/completions", "question")
+				req := requestTo(t, http.MethodPost, "/v1/chat/completions", "question")
 				req.URL.Scheme = "http"
 				tc.change(req)
 				start := time.Now()

@@ -20,7 +20,7 @@
 //	RateLimit   the one queue: the rate and the number in flight that you set
 //	Breaker     says when the provider is down
 //	Retry       full jitter, Retry-After, one limit per call, a budget for all
-//	Attempt     the wait for the headers, and what became of an attempt
+//	Attempt     timeouts, what an answer means, and that a broken one never looks whole
 //	base        an http.Transport with timeouts and pool sizes fit for LLM calls
 //
 // RateLimit and Breaker stand outside Retry, and yet each attempt is paid for and
@@ -29,6 +29,14 @@
 // off. In New an open breaker holds the queue instead of refusing its calls: one
 // of them goes as a probe, and when it succeeds the others follow at a pace that
 // rises from a quarter of the former one.
+//
+// What an answer means is read from its status, its headers and the beginning of
+// its body, by fields that providers use: a 429 may be an empty purse, which is
+// not retried, and a 200 may be an error, which is. The body of an answer is judged
+// as it passes: one that is not whole ends in [ErrStreamTruncated] and not in
+// io.EOF, one that stops coming in [ErrStreamStalled], one that turns into an error
+// in an [*AnswerError]. No byte is held back for that but those before the first
+// content (see [FirstEvent]).
 //
 // # Words
 //

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // Errors for use with [errors.Is].
@@ -19,7 +23,49 @@ var (
 	// ErrRateLimited reports that a call was not sent because its turn could not
 	// come in time. The error's type is [*LimitError].
 	ErrRateLimited = errors.New("steady: rate limited")
+
+	// ErrStreamTruncated is what the body of an answer ends in, after all the
+	// bytes that came, when the answer is not whole. It matches
+	// [io.ErrUnexpectedEOF], and the transport's own error if there was one.
+	ErrStreamTruncated error = &streamError{"steady: the answer ended too early", io.ErrUnexpectedEOF}
+
+	// ErrStreamStalled is what the body of an answer ends in when no content has
+	// come for too long, whatever else has. It matches [os.ErrDeadlineExceeded],
+	// and its Timeout method reports true.
+	ErrStreamStalled error = &streamError{"steady: the answer stalled", os.ErrDeadlineExceeded}
 )
+
+// streamError is an error that is also another one.
+type streamError struct {
+	text string
+	is   error
+}
+
+func (e *streamError) Error() string { return e.text }
+func (e *streamError) Unwrap() error { return e.is }
+
+// Timeout reports whether it is a stall.
+func (e *streamError) Timeout() bool { return e.is == os.ErrDeadlineExceeded }
+
+// AnswerError is what the body of an answer ends in, after all its bytes, when
+// they tell of an error in spite of the status 200.
+type AnswerError struct {
+	Class      string // what it means, as in [AttemptEnded]
+	Type, Code string // in the provider's words, where it has any
+
+	class   wire.Class
+	verdict wire.Verdict
+}
+
+func (e *AnswerError) Error() string {
+	text := "steady: the answer is an error: " + e.Class
+	for _, word := range [...]string{e.Type, e.Code} {
+		if word != "" && word != e.Class {
+			text += " (" + word + ")"
+		}
+	}
+	return text
+}
 
 // BreakerError is the error for a call that the breaker refused. It matches
 // [ErrBreakerOpen]. It is neither a timeout nor temporary in the sense of
@@ -99,21 +145,26 @@ func (e *RetryError) Timeout() bool {
 	return ok && t.Timeout()
 }
 
-// withoutURL returns err's text without the URL that a *url.Error puts into it,
-// which may carry a key in its query or its user information.
-func withoutURL(err error) string {
-	text := err.Error()
-	for inner := err; ; {
-		u, ok := errors.AsType[*url.Error](inner)
-		if !ok {
-			return text
-		}
+// withoutURL returns err's text without the URLs that *url.Errors in its tree put
+// into it, which may carry a key in their query or their user information.
+func withoutURL(err error) string { return hideURLs(err.Error(), err) }
+
+func hideURLs(text string, err error) string {
+	if u, ok := err.(*url.Error); ok && u.URL != "" { //nolint:errorlint // the walk unwraps
 		text = strings.ReplaceAll(text, fmt.Sprintf("%q", u.URL), "(url)")
-		if u.URL != "" {
-			text = strings.ReplaceAll(text, u.URL, "(url)")
-		}
-		inner = u.Err
+		text = strings.ReplaceAll(text, u.URL, "(url)")
 	}
+	switch e := err.(type) { //nolint:errorlint // the walk unwraps
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			text = hideURLs(text, inner)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			text = hideURLs(text, inner)
+		}
+	}
+	return text
 }
 
 // reasons joins two errors in one line.

@@ -1,10 +1,17 @@
 package steady
 
-import "time"
+import (
+	"net/http"
+	"time"
 
-// RetryAfter is retryAfter, for tests of what it reads to the nanosecond; a call
-// shows only a wait that has been stretched.
-var RetryAfter = retryAfter
+	"github.com/steadyhttp/steady/internal/wire"
+)
+
+// RetryAfter is what the headers of a 429 name as a wait, before it is stretched.
+func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	wait, _, ok := wire.HeaderWait(http.StatusTooManyRequests, h, now)
+	return wait, ok
+}
 
 // Waits returns the backoff after each of the first n attempts of a call under
 // opts, or why opts are refused.

@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -8,7 +9,7 @@ import (
 )
 
 // How much of a failed response is read, and for how long, before its attempt
-// is given up: enough for any error message, too little to hang.
+// is judged: enough for any error message, too little to hang.
 const (
 	heldBytes = 64 << 10
 	heldFor   = 250 * time.Millisecond
@@ -20,33 +21,36 @@ var errNotKept = errors.New("steady: the rest of this response was not kept")
 // heldBody is a response body whose beginning is in memory. It reads like the
 // whole: what is in memory, then what is still to come.
 type heldBody struct {
-	rc io.ReadCloser
+	rc      io.ReadCloser
+	look    func(p []byte) (enough bool) // sees what is read ahead; may be nil
+	verdict *verdict                     // on the response, once there is one
+	stopped chan struct{}                // closed when the reading ahead has stopped
 
-	mu      sync.Mutex    // guards the rest
-	buf     []byte        // what has been read ahead
-	off     int           // how much of buf its reader has had
-	err     error         // what ended rc, io.EOF if all of it is in buf
-	enough  bool          // read no further ahead
-	closed  bool          // rc is closed
-	ahead   chan struct{} // closed when the reading ahead has stopped
-	dropped bool          // the rest was given up
+	mu     sync.Mutex // guards the rest
+	buf    []byte     // what has been read ahead
+	seen   int        // how much of it look has seen
+	off    int        // how much of it its reader has had
+	err    error      // what ended rc, io.EOF if all of it is in buf
+	enough bool       // read no further ahead
+	closed bool       // rc is closed
+	cut    bool       // the rest was given up
 }
 
-// holdBody reads ahead in rc until its end, max bytes or within, whichever is
-// first. It starts a goroutine, which ends when rc next yields or is closed.
-func holdBody(rc io.ReadCloser, max int, within time.Duration) *heldBody {
-	h := &heldBody{rc: rc, ahead: make(chan struct{})}
-	go h.readAhead(max)
+// holdBody reads ahead in rc until its end, most bytes, within, the end of ctx or
+// until look has seen enough, whichever is first. It starts a goroutine, which ends when rc next
+// yields or is closed.
+func holdBody(ctx context.Context, rc io.ReadCloser, most int, within time.Duration, look func([]byte) bool) *heldBody {
+	h := &heldBody{rc: rc, look: look, stopped: make(chan struct{})}
+	go h.readAhead(most)
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
-	case <-h.ahead:
+	case <-h.stopped:
 	case <-timer.C:
-		h.mu.Lock()
-		h.enough = true
-		h.mu.Unlock()
+	case <-ctx.Done():
 	}
 	h.mu.Lock()
+	h.enough = true
 	ended := h.err != nil
 	h.mu.Unlock()
 	if ended {
@@ -55,57 +59,64 @@ func holdBody(rc io.ReadCloser, max int, within time.Duration) *heldBody {
 	return h
 }
 
-func (h *heldBody) readAhead(max int) {
-	defer close(h.ahead)
+func (h *heldBody) readAhead(most int) {
+	defer close(h.stopped)
 	var chunk [4 << 10]byte
 	for {
 		n, err := h.rc.Read(chunk[:])
-		h.mu.Lock()
-		h.buf = append(h.buf, chunk[:n]...)
-		if !h.dropped {
-			h.err = err
-		}
-		stop := err != nil || h.enough || len(h.buf) >= max
-		h.mu.Unlock()
-		if stop {
+		if h.took(chunk[:n], err, most) {
 			return
 		}
 	}
 }
 
-func (h *heldBody) Read(p []byte) (int, error) {
-	for {
-		h.mu.Lock()
-		if h.off < len(h.buf) {
-			n := copy(p, h.buf[h.off:])
-			h.off += n
-			h.mu.Unlock()
-			return n, nil
-		}
-		err := h.err
-		h.mu.Unlock()
-		if err != nil {
-			return 0, err
-		}
-		select {
-		case <-h.ahead:
-			if h.drained() {
-				return h.readOn(p)
-			}
-		default:
-			<-h.ahead // the read that is under way brings the next bytes
-		}
-	}
-}
-
-// drained reports whether there is nothing left but what rc still has to give.
-func (h *heldBody) drained() bool {
+// took keeps what a read ahead has brought and reports whether it was the last.
+func (h *heldBody) took(p []byte, err error, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.off == len(h.buf) && h.err == nil
+	h.buf = append(h.buf, p...)
+	if !h.cut {
+		h.err = err
+	}
+	if h.enough {
+		return true
+	}
+	h.seen = len(h.buf)
+	if h.look != nil && len(p) > 0 && h.look(p) {
+		return true
+	}
+	return err != nil || len(h.buf) >= most
 }
 
-func (h *heldBody) readOn(p []byte) (int, error) {
+// ahead returns what has been read ahead so far. It must not be changed.
+func (h *heldBody) ahead() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.buf[:len(h.buf):len(h.buf)]
+}
+
+// seenAhead returns how many of those bytes look has seen.
+func (h *heldBody) seenAhead() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seen
+}
+
+// ended returns what ended the body while it was read ahead, or nil.
+func (h *heldBody) ended() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+func (h *heldBody) Read(p []byte) (int, error) {
+	if n, err, ok := h.kept(p); ok {
+		return n, err
+	}
+	<-h.stopped // the read that is under way brings the next bytes
+	if n, err, ok := h.kept(p); ok {
+		return n, err
+	}
 	n, err := h.rc.Read(p)
 	if err != nil {
 		h.mu.Lock()
@@ -113,6 +124,19 @@ func (h *heldBody) readOn(p []byte) (int, error) {
 		h.mu.Unlock()
 	}
 	return n, err
+}
+
+// kept reads from memory. It reports false if there is nothing there and more to
+// come.
+func (h *heldBody) kept(p []byte) (n int, err error, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.off == len(h.buf) {
+		return 0, h.err, h.err != nil
+	}
+	n = copy(p, h.buf[h.off:])
+	h.off += n
+	return n, nil, true
 }
 
 func (h *heldBody) Close() error { return h.closeBase() }
@@ -135,7 +159,16 @@ func (h *heldBody) drop() {
 	if h.err == nil {
 		h.err = errNotKept
 	}
-	h.enough, h.dropped = true, true
+	h.enough, h.cut = true, true
 	h.mu.Unlock()
 	h.closeBase()
+}
+
+// heldIn returns the held body that body is, or watches, or nil.
+func heldIn(body io.ReadCloser) *heldBody {
+	if w, ok := body.(interface{ watched() *watchedBody }); ok {
+		body = w.watched().rc
+	}
+	h, _ := body.(*heldBody)
+	return h
 }

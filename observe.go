@@ -27,6 +27,7 @@ type RetryScheduled struct {
 	Status  int           // its status, or 0 with Err
 	Err     error         // its error, or nil
 	Outcome string        // as in AttemptEnded
+	Class   string        // as in AttemptEnded
 	Wait    time.Duration // before the next
 	Hinted  bool          // whether the server named the wait
 }
@@ -54,10 +55,13 @@ type BreakerChanged struct {
 // layer of this package) or "cancelled" (by the caller).
 type AttemptEnded struct {
 	Key     string
-	Attempt int           // from 1
-	Status  int           // 0 without a response
-	Outcome string        // see above
-	Err     error         // what ended it, or nil
+	Attempt int    // from 1
+	Status  int    // 0 without a response
+	Outcome string // see above
+	Class   string // what an error answer means, as in "quota_exhausted" or "overloaded"; empty for no error answer
+	Err     error  // what ended it, or nil
+	Input   int64  // tokens, as far as the answer has told its usage
+	Output  int64
 	Headers time.Duration // from its start to the response's headers, 0 without
 	Took    time.Duration // from its start to its end
 }
@@ -90,7 +94,7 @@ func LogTo(l *slog.Logger) Observer {
 			msg = "steady: retry scheduled"
 			attrs = []slog.Attr{
 				slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
-				slog.String("outcome", e.Outcome), slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
+				slog.String("outcome", e.Outcome), slog.String("class", e.Class), slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
 			}
 		case LimitWaited:
 			level, msg = slog.LevelDebug, "steady: waited for a turn"
@@ -108,7 +112,8 @@ func LogTo(l *slog.Logger) Observer {
 			level, msg = slog.LevelDebug, "steady: attempt ended"
 			attrs = []slog.Attr{
 				slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
-				slog.String("outcome", e.Outcome), slog.Duration("headers", e.Headers), slog.Duration("took", e.Took), errorAttr(e.Err),
+				slog.String("outcome", e.Outcome), slog.String("class", e.Class),
+				slog.Int64("input", e.Input), slog.Int64("output", e.Output), slog.Duration("headers", e.Headers), slog.Duration("took", e.Took), errorAttr(e.Err),
 			}
 		default:
 			return

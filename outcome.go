@@ -7,6 +7,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
+
+	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // outcome is what became of an attempt.
@@ -14,10 +17,10 @@ type outcome uint8
 
 const (
 	outcomeOK         outcome = iota
-	outcomeDeclined           // the provider says that this request is wrong: 4xx but 408 and 429
-	outcomeRejected           // 429
-	outcomeOverloaded         // 498, 503, 529
-	outcomeFailed             // 408 and 5xx, or an error before all of the request was sent
+	outcomeDeclined           // the provider is well and will not do this request: most 4xx, no money, too long
+	outcomeRejected           // too many: 429, unless it means something else
+	outcomeOverloaded         // 503, 529 and their kin
+	outcomeFailed             // 408 and most 5xx, or an error before all of the request was sent
 	outcomeUnknown            // sent, and no answer: it may have been done, and billed
 	outcomeTruncated          // the answer broke off
 	outcomeStalled            // the answer stopped coming
@@ -44,34 +47,84 @@ func (o outcome) bad() bool {
 // verdict is an outcome and what it was read from.
 type verdict struct {
 	outcome outcome
-	status  int   // 0 without a response
-	err     error // nil with a response
+	status  int        // 0 without a response
+	err     error      // nil with a response
+	class   wire.Class // of an error answer
+	retry   bool       // whether another attempt makes sense; for errors Retry decides
+	wait    time.Duration
+	hinted  bool          // the answer names wait
+	looked  time.Duration // that the judging took, which counts as waiting
+	usage   wire.Usage
+}
+
+// mayBeDone reports whether the request may have been done, and billed, although
+// its answer is not there.
+func (v verdict) mayBeDone() bool {
+	return v.outcome == outcomeUnknown || v.outcome == outcomeTruncated
+}
+
+// className is the class for an event, empty for an answer that is no error.
+func (v verdict) className() string {
+	if v.class == wire.ClassNone {
+		return ""
+	}
+	return v.class.String()
 }
 
 // judge says what became of an attempt that ended in resp or err, up to the
-// response's headers. ctx is the caller's: that it is done, and not what err
-// says, tells that the caller has left.
+// response's headers and the beginning of its body. ctx is the caller's: that it
+// is done, and not what err says, tells that the caller has left.
 func judge(ctx context.Context, resp *http.Response, err error) verdict {
 	if err != nil {
 		return verdict{outcome: judgeError(ctx, err), err: err}
 	}
-	return verdict{outcome: judgeStatus(resp.StatusCode), status: resp.StatusCode}
+	if h := heldIn(resp.Body); h != nil && h.verdict != nil {
+		return *h.verdict
+	}
+	if resp.StatusCode < 400 {
+		return verdict{outcome: outcomeOK, status: resp.StatusCode}
+	}
+	return judgeAnswer(ctx, resp)
 }
 
-func judgeStatus(status int) outcome {
+// judgeAnswer classifies an error answer by its status, its headers and the
+// beginning of its body, which it reads ahead, within bounds of size and time.
+// The verdict stays with the body for the layers further out.
+func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
+	began := time.Now()
+	var text []byte
+	var held *heldBody
+	if !bodyless(resp) {
+		held = holdBody(ctx, resp.Body, heldBytes, heldFor, nil)
+		if text = held.ahead(); strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+			text = wire.Inflate(text, heldBytes)
+		}
+		resp.Body = held
+	}
+	w := wire.Classify(wire.Response{Status: resp.StatusCode, Header: resp.Header, Body: text, Now: time.Now()})
+	v := verdict{
+		outcome: outcomeOf(w, resp.StatusCode), status: resp.StatusCode, class: w.Class,
+		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "", looked: time.Since(began),
+	}
+	if held != nil {
+		held.verdict = &v
+	}
+	return v
+}
+
+// outcomeOf says in the words of outcomes what an error answer means.
+func outcomeOf(w wire.Verdict, status int) outcome {
 	switch {
-	case status < 400:
-		return outcomeOK
-	case status == http.StatusTooManyRequests:
+	case w.Class == wire.ClassRateLimit, w.Class == wire.ClassRamp:
 		return outcomeRejected
-	case status == 498, status == http.StatusServiceUnavailable, status == 529:
+	case !w.BreakerFailure:
+		return outcomeDeclined
+	case w.Class == wire.ClassOverloaded:
 		return outcomeOverloaded
 	case status == http.StatusGatewayTimeout, status == 524:
 		return outcomeUnknown
-	case status == http.StatusRequestTimeout, status >= 500:
-		return outcomeFailed
 	}
-	return outcomeDeclined
+	return outcomeFailed
 }
 
 func judgeError(ctx context.Context, err error) outcome {
@@ -93,17 +146,17 @@ func judgeError(ctx context.Context, err error) outcome {
 // errPanicked is the error of an attempt during which a layer further in panicked.
 var errPanicked = errors.New("steady: a layer below panicked")
 
-// errRequest marks an error that is about the caller's request, such as that of
-// its body's reader, so that no layer further out blames the provider for it.
-type errRequest struct{ error }
+// errCaller marks an error that came from the caller's own request body or from
+// what he put into its context.
+type errCaller struct{ error }
 
-func (e errRequest) Unwrap() error { return e.error }
+func (e errCaller) Unwrap() error { return e.error }
 
 // callersFault reports whether err is about the request, so that no provider
 // can be blamed and no re-send can help. Most such errors of net/http have no
 // type; these are their texts.
 func callersFault(err error) bool {
-	if _, ok := errors.AsType[errRequest](err); ok {
+	if _, ok := errors.AsType[errCaller](err); ok {
 		return true
 	}
 	text := err.Error()

@@ -171,10 +171,12 @@ func (q *queue) leave(cost int, refund bool) {
 	q.wakeHead()
 }
 
-// look lets the head look again.
+// look notes what the holder says now, so that a hold and its ramp begin when
+// they begin and not when the next call comes, and lets the head look again.
 func (q *queue) look() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.holding(time.Now())
 	q.wakeHead()
 }
 

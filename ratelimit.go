@@ -106,9 +106,11 @@ func MaxWait(d time.Duration) QueueOption {
 }
 
 // Patience sets how long a call may wait in the queue because of the provider:
-// while its breaker is open and until a probe has succeeded. It is also the
-// default of [MaxWait]. A call whose wait is known to be longer is refused at
-// once, with [ErrBreakerOpen]. The default is 30 seconds; 0 means never to wait.
+// while its breaker is open, until a probe has succeeded, and in the second and a
+// half after that in which the queue gathers pace. It is also the default of
+// [MaxWait], and then bounds both waits together. A call whose wait is known to
+// be longer is refused at once, with [ErrBreakerOpen]. The default is 30 seconds;
+// 0 means never to wait.
 func Patience(d time.Duration) QueueOption {
 	return queueOption(func(c *limitConfig) { c.patience = d })
 }
@@ -168,7 +170,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
 		if p.cost = n; n < 0 {
 			closeBody(req)
-			return nil, errRequest{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
+			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
 	if err := p.again(req); err != nil {

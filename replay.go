@@ -111,15 +111,14 @@ const (
 	extentWhole               // so that it was sent
 )
 
-// fate returns what is known of the body of the attempt that has just ended: the
-// error of the caller's own reader, and how much of it was read.
-func (r *replay) fate() (error, extent) {
+// read returns how much was read of the body of the attempt that has just ended.
+func (r *replay) read() extent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current == nil {
-		return nil, extentNone
+		return extentNone
 	}
-	return r.current.fate(r.length)
+	return r.current.read(r.length)
 }
 
 // sentBody is a request body on its way to one attempt.
@@ -132,7 +131,7 @@ type sentBody struct {
 	idle     chan struct{} // closed when the read that detach waits for is over
 	closed   bool
 	n        int64 // bytes read
-	err      error // what rc ended in, of its own accord
+	ended    bool  // rc has come to its end
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
@@ -154,14 +153,11 @@ func (b *sentBody) Read(p []byte) (int, error) {
 		close(b.idle)
 		b.idle = nil
 	}
-	if err == nil || b.closed {
-		return n, err
-	}
-	if b.err == nil {
-		b.err = err
-	}
-	if err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
-		err = errRequest{err}
+	switch {
+	case err == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
+		b.ended = true
+	case err != nil && !b.closed: // or net/http has closed it meanwhile
+		err = errCaller{err}
 	}
 	return n, err
 }
@@ -192,16 +188,13 @@ func (b *sentBody) detach(ctx context.Context) error {
 	}
 }
 
-func (b *sentBody) fate(length int64) (error, extent) {
+func (b *sentBody) read(length int64) extent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.err != nil && b.err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
-		return b.err, extentPart
+	if b.ended || length > 0 && b.n >= length {
+		return extentWhole
 	}
-	if b.err != nil || length > 0 && b.n >= length {
-		return nil, extentWhole
-	}
-	return nil, extentPart
+	return extentPart
 }
 
 // recorder keeps what has been read of a body that has no GetBody, while the

@@ -141,7 +141,8 @@ func DecorrelatedJitter() RetryOption {
 type retryContextKey struct{}
 
 // ContextWithRetry returns a context whose requests are retried with opts on top
-// of what the layer was made with. An invalid option is the error of the request.
+// of what the layer was made with. An invalid option, a [RetryBudget] and a
+// [WithKey] are the error of the request.
 func ContextWithRetry(ctx context.Context, opts ...RetryOption) context.Context {
 	if outer, ok := ctx.Value(retryContextKey{}).([]RetryOption); ok {
 		opts = append(outer[:len(outer):len(outer)], opts...)
@@ -158,13 +159,13 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 	own := *c
 	own.apply(opts)
 	if own.ratio != c.ratio || own.perSecond != c.perSecond {
-		return nil, errRequest{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
+		return nil, errCaller{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
 	}
 	if own.keyer != c.keyer {
-		return nil, errRequest{errors.New("steady: WithKey: is the layer's and cannot be set for one request")}
+		return nil, errCaller{errors.New("steady: WithKey: is the layer's and cannot be set for one request")}
 	}
 	if err := own.validate(); err != nil {
-		return nil, errRequest{err}
+		return nil, errCaller{err}
 	}
 	return &own, nil
 }
@@ -174,8 +175,9 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 //
 // It retries 408, 409, 425, 429, 498, 500, 502, 503, 504, 520 to 524, 529 and
 // connection errors, but nothing that cannot get better, such as a certificate
-// that is not trusted or a name that does not exist. An X-Should-Retry header
-// decides over the status. It waits with full jitter, or what Retry-After and its
+// that is not trusted, a name that does not exist, a prompt that is too long or
+// an empty purse, whatever the status. An X-Should-Retry header decides over all
+// that. It waits with full jitter, or what Retry-After and its
 // relatives name, with up to a quarter on top and never less. A wait that cannot
 // end before the request's deadline is not begun.
 //

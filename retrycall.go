@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -31,7 +30,6 @@ type retryCall struct {
 	held     *heldBody // the body of the last response, once it is to be followed by another
 	status   int       // of the last response, 0 if there was none
 	wait     time.Duration
-	hinted   bool
 
 	first call // goes down with the first attempt
 }
@@ -55,40 +53,39 @@ func (c *retryCall) send() {
 		c.status = c.resp.StatusCode
 	case c.verdict.outcome == outcomeRefused:
 		c.refused(last, lastErr)
+		return
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
 		c.budget.refund() // that answer is no sign of overload
 	}
 }
 
-// refused ends the call when a layer inside Retry did not let the attempt go,
-// which was none then. last and lastErr are what the one before ended in.
+// refused ends the call whose attempt a layer further in did not let go. What
+// the attempt before it ended in, if there was one, is the provider's word, and
+// better than a layer's.
 func (c *retryCall) refused(last *http.Response, lastErr error) {
 	if c.attempts--; c.attempts == 0 {
-		return // the refusal as it is
+		return
 	}
 	c.budget.refund()
 	tellEnded(c.gates, c.verdict)
-	why := c.err
-	c.resp, c.err = last, lastErr
-	if last != nil { // better the provider's word than a layer's
-		c.resp.Body = c.held
+	refusal := c.err
+	if c.resp, c.err = last, lastErr; last != nil {
+		last.Body = c.held
 		return
 	}
-	c.giveUp(why)
+	c.giveUp(refusal)
 }
 
-// judge adds to the common verdict what only the request body tells: whose
-// reader failed, that a request of which only a part went out was not done, and
-// that one whose whole body went out was past the handshake.
+// judge adds to the common verdict what only the request body tells: that a
+// request of which only a part went out was not done, and that one whose whole
+// body went out was past the handshake.
 func (c *retryCall) judge() verdict {
 	v := judge(c.ctx, c.resp, c.err)
 	if c.err == nil {
 		return v
 	}
-	switch err, read := c.body.fate(); {
-	case err != nil && errors.Is(c.err, err):
-		v.outcome = outcomeDeclined
+	switch read := c.body.read(); {
 	case read == extentPart && v.outcome == outcomeUnknown && c.ctx.Err() == nil:
 		v.outcome = outcomeFailed
 	case read == extentWhole && v.outcome == outcomeFailed && brokenTLS(c.err) && !badCertificate(c.err):
@@ -100,7 +97,16 @@ func (c *retryCall) judge() verdict {
 // again decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
 func (c *retryCall) again() bool {
-	if c.verdict.outcome == outcomeRefused || c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
+	if c.verdict.outcome == outcomeRefused {
+		return false // see refused
+	}
+	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // he left while the answer was judged
+		c.resp.Body.Close()
+		c.resp = nil
+		c.giveUp(contextError(c.ctx))
+		return false
+	}
+	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
 		!c.worth() || !c.safe() || !c.body.possible() {
 		c.giveUp(nil)
 		return false
@@ -113,15 +119,26 @@ func (c *retryCall) again() bool {
 		c.giveUp(nil)
 		return false
 	}
-	if c.verdict.outcome == outcomeUnknown {
+	if c.verdict.mayBeDone() {
 		c.unknown++
 	}
 	if c.resp != nil {
-		c.held = holdBody(c.resp.Body, heldBytes, heldFor)
-		c.held.drop()
+		c.putAway()
+		c.wait = max(0, c.wait-c.verdict.looked-time.Since(now)) // it counts from the answer
 	}
 	tellEnded(c.gates, c.verdict)
 	return true
+}
+
+// putAway keeps what has been read ahead of the last response and gives up the
+// rest, and its connection, now and not after the wait.
+func (c *retryCall) putAway() {
+	c.held = heldIn(c.resp.Body)
+	if c.held == nil { // an answer like any other, which the server wants retried
+		c.held = holdBody(c.ctx, c.resp.Body, heldBytes, heldFor, nil)
+	}
+	c.held.drop()
+	c.resp.Body.Close()
 }
 
 // retry goes through the loop with the first attempt already made.
@@ -151,7 +168,7 @@ func (c *retryCall) scheduled() time.Duration {
 	if o := c.cfg.observer; o != nil {
 		o.Observe(c.ctx, RetryScheduled{
 			Key: c.key, Attempt: c.attempts, Status: c.verdict.status, Err: c.verdict.err,
-			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.hinted,
+			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.verdict.hinted, Class: c.verdict.className(),
 		})
 	}
 	return c.wait
@@ -203,29 +220,15 @@ func (c *retryCall) giveUp(why error) {
 
 // worth reports whether another attempt may fare better.
 func (c *retryCall) worth() bool {
-	if c.err != nil {
-		switch c.verdict.outcome {
-		case outcomeFailed, outcomeUnknown:
-			dns, ok := errors.AsType[*net.DNSError](c.err)
-			return worthRetrying(c.err) && !(ok && dns.IsNotFound)
-		}
-		return false
+	if c.err == nil {
+		return c.verdict.retry
 	}
-	if c.resp.StatusCode < 400 {
-		return false
+	switch c.verdict.outcome {
+	case outcomeFailed, outcomeUnknown:
+		dns, ok := errors.AsType[*net.DNSError](c.err)
+		return worthRetrying(c.err) && !(ok && dns.IsNotFound)
 	}
-	switch c.resp.Header.Get("X-Should-Retry") {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	switch s := c.resp.StatusCode; s {
-	case 408, 409, 425, 429, 498, 500, 502, 503, 504, 529:
-		return true
-	default:
-		return s >= 520 && s <= 524
-	}
+	return false
 }
 
 // safe reports whether the request may be sent again although it may have been
@@ -237,40 +240,7 @@ func (c *retryCall) safe() bool {
 	if c.resp != nil && c.resp.Header.Get("X-Should-Retry") == "true" {
 		return true
 	}
-	if !inference(c.req) {
-		return false
-	}
-	return c.verdict.outcome != outcomeUnknown || c.unknown < c.cfg.unknownResends
-}
-
-func idempotent(req *http.Request) bool {
-	switch req.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		return true
-	}
-	return req.Header.Get("Idempotency-Key") != ""
-}
-
-// inference reports whether req asks a model for an answer, so that doing it
-// twice costs money and nothing else. Anything else may create something twice.
-func inference(req *http.Request) bool {
-	if req.Method != http.MethodPost || req.URL == nil {
-		return false
-	}
-	path := strings.TrimSuffix(req.URL.Path, "/")
-	if strings.Contains(path, "/threads/") {
-		return false // .../threads/{id}/messages stores a message and asks no model
-	}
-	for _, s := range [...]string{
-		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
-		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
-	} {
-		if strings.HasSuffix(path, s) {
-			return true
-		}
-	}
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.HasPrefix(last, "invoke") || strings.HasPrefix(last, "converse")
+	return inference(c.req) && (!c.verdict.mayBeDone() || c.unknown < c.cfg.unknownResends)
 }
 
 // delay computes the wait before the next attempt. It reports false, with the
@@ -280,16 +250,14 @@ func (c *retryCall) delay(now time.Time) bool {
 	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
 		room, byDeadline = deadline.Sub(now), true
 	}
-	hint, hinted := time.Duration(0), false
-	if c.resp != nil {
-		hint, hinted = retryAfter(c.resp.Header, now)
-	}
-	if c.hinted = hinted; hinted {
-		c.wait = stretch(hint, room)
+	begin := false
+	if c.verdict.hinted {
+		c.wait, begin = named(c.verdict.wait, c.cfg.maxRetryAfter, room)
 	} else {
 		c.wait = c.ownWait()
+		begin = c.wait < room
 	}
-	if c.wait < room && (!hinted || hint <= c.cfg.maxRetryAfter) {
+	if begin {
 		return true
 	}
 	if byDeadline && c.err != nil {

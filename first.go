@@ -1,0 +1,176 @@
+package steady
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/steadyhttp/steady/internal/wire"
+)
+
+// begin returns the guard for the body of resp, or nil if there is nothing to
+// guard. Before that it looks at how the answer begins: an error, a page or
+// nothing at all in place of content becomes the response that it should have
+// been, so that Retry and the breaker judge it, and SDKs raise their own errors.
+func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func()) *guard {
+	contentType := resp.Header.Get("Content-Type")
+	if c.noGuard || contentType == "" || resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent ||
+		resp.Header.Get("Content-Encoding") != "" && !resp.Uncompressed {
+		return nil
+	}
+	declared, look := wire.Declared(contentType), c.firstEvent > 0 && inference(req)
+	switch {
+	case declared == wire.FormOpaque, declared == wire.FormText && !look:
+		return nil // not an answer of a model, or not to be told from one
+	case bodyless(resp):
+		if look && declared != wire.FormText {
+			turn(resp, nil, http.StatusBadGateway, "application/json", errorBody(nil, notAnAnswer()), notAnAnswer())
+		}
+		return nil
+	}
+	g := &guard{dec: wire.NewDecoder(contentType, req.URL.Path)}
+	g.clock.first, g.clock.idle, g.clock.give = c.firstContent, c.idle, give
+	if !look {
+		return g
+	}
+	began := time.Now()
+	held := holdBody(req.Context(), resp.Body, heldBytes, c.firstEvent, g.enough)
+	resp.Body = held
+	if g.skip = held.seenAhead(); declared == wire.FormText && !answers(held.ahead()) || g.rejects(resp, held) {
+		return nil
+	}
+	if !g.opened {
+		g.clock.waited = time.Since(began)
+	}
+	return g
+}
+
+// answers reports whether text, which says of itself that it is just that, may
+// be a model's answer, mislabelled by a relay, or a page in its place.
+func answers(text []byte) bool {
+	text = bytes.TrimLeft(text, "\xEF\xBB\xBF \t\r\n")
+	for _, s := range [...]string{"{", "data:", "event:", ":", "<!doctype html", "<html"} {
+		if len(text) >= len(s) && strings.EqualFold(string(text[:len(s)]), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// enough looks at what is read ahead, and reports whether it tells how the answer
+// begins.
+func (g *guard) enough(p []byte) bool {
+	pr := g.dec.Write(p)
+	g.note(pr)
+	g.opened = g.opened || pr.Content > 0
+	return pr.Content > 0 || pr.AfterError > 0 || pr.AfterFinish > 0 || pr.AfterTerminal > 0
+}
+
+// rejects turns resp into what its beginning says that it is, if that is no
+// answer. It reports whether the response is to be taken as it is now.
+func (g *guard) rejects(resp *http.Response, held *heldBody) bool {
+	frame, v, failed := g.dec.Failure()
+	if failed && (!g.opened || g.dec.Form() == wire.FormJSON) {
+		turn(resp, held, v.Class.Status(), "application/json", errorBody(frame, v), v)
+		return true
+	}
+	if held.ended() == nil {
+		return false
+	}
+	switch form := g.dec.Form(); {
+	case form == wire.FormHTML:
+		turn(resp, held, http.StatusBadGateway, resp.Header.Get("Content-Type"), held.ahead(), notAnAnswer())
+		return true
+	case form == wire.FormText:
+	case form == wire.FormUnknown && held.ended() == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
+		turn(resp, held, http.StatusBadGateway, "application/json", errorBody(nil, notAnAnswer()), notAnAnswer())
+		return true
+	case !g.opened && !g.finished:
+		// It broke off before there was any content. The bytes stay what they
+		// are, for the guard to end them in an error, but Retry may ask again.
+		held.verdict = &verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true}
+	}
+	return false
+}
+
+// notAnAnswer is the verdict on a page or nothing where an answer was due. It may
+// have been generated and lost on the way.
+func notAnAnswer() wire.Verdict {
+	return wire.Verdict{Class: wire.ClassGateway, Retry: true, BreakerFailure: true, Type: typeNotAnAnswer}
+}
+
+const typeNotAnAnswer = "not_an_answer"
+
+// turn makes resp the error answer that it should have been, and puts the verdict
+// on it with it.
+func turn(resp *http.Response, held *heldBody, status int, contentType string, body []byte, w wire.Verdict) {
+	if held != nil {
+		held.drop()
+	}
+	resp.StatusCode = status
+	resp.Status = strconv.Itoa(status) + " " + http.StatusText(status)
+	resp.Header = resp.Header.Clone()
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Set("Content-Type", contentType)
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	resp.ContentLength, resp.Uncompressed = int64(len(body)), false
+	v := verdict{
+		outcome: outcomeOf(w, status), status: status, class: w.Class,
+		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "",
+	}
+	if w.Type == typeNotAnAnswer {
+		v.outcome = outcomeUnknown
+	}
+	resp.Body = &heldBody{rc: io.NopCloser(bytes.NewReader(nil)), buf: body, err: io.EOF, closed: true, verdict: &v}
+}
+
+// errorBody returns frame if it is an error in the form that SDKs read from the
+// body of an error answer, and else one made of the verdict and what message the
+// frame has.
+func errorBody(frame []byte, v wire.Verdict) []byte {
+	var known struct {
+		Error    json.RawMessage `json:"error"`
+		Message  any             `json:"message"`
+		Response struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"response"`
+	}
+	if json.Unmarshal(frame, &known) == nil && isObject(known.Error) {
+		return frame
+	}
+	inner := known.Response.Error
+	if !isObject(inner) {
+		type detail struct {
+			Type    string `json:"type"`
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		}
+		d := detail{Type: v.Type, Code: v.Code, Message: "the answer is an error: " + v.Class.String()}
+		if d.Type == "" {
+			d.Type = v.Class.String()
+		}
+		if text := messageOf(known.Message, known.Error); text != "" {
+			d.Message = text
+		}
+		inner, _ = json.Marshal(d) // of strings alone, so it cannot fail
+	}
+	body, _ := json.Marshal(map[string]any{"type": "error", "error": inner}) // inner is JSON
+	return body
+}
+
+func isObject(raw json.RawMessage) bool { return strings.HasPrefix(string(raw), "{") }
+
+// messageOf returns the text of a flat error: its message, or an error that is a
+// string itself.
+func messageOf(message any, failed json.RawMessage) string {
+	if text, ok := message.(string); ok {
+		return text
+	}
+	var text string
+	_ = json.Unmarshal(failed, &text)
+	return text
+}

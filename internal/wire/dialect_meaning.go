@@ -1,0 +1,72 @@
+package wire
+
+// failed reports whether the event is an error in any of the shapes that are
+// in use. A null, empty or nested error is none.
+func (e *event) failed() bool {
+	switch {
+	case e.place != 0, e.isError, e.kind == kindError, e.kind == kindResponseFailed:
+		return true
+	case e.isBody && e.status == "failed":
+		return true
+	}
+	return e.code && e.message && !e.choiceKey && !e.candKey && e.kind <= kindOther
+}
+
+// finish is the word with which the event itself ends an answer.
+func (e *event) finish() string {
+	for i := range e.choices {
+		if e.choices[i].finish != "" {
+			return e.choices[i].finish
+		}
+	}
+	switch {
+	case e.isBody && e.kind == kindNone:
+		return e.status
+	case e.block != "":
+		return e.block
+	}
+	return e.stop
+}
+
+// pure reports whether the event is content and nothing else but counts, so
+// that another one of the same form means the same.
+func (e *event) pure() bool {
+	for i := range e.choices {
+		if e.choices[i].finish != "" {
+			return false
+		}
+	}
+	switch e.kind {
+	case kindNone, kindOther, kindBlock, kindResponseText, kindResponseDelta:
+	default:
+		return false
+	}
+	return (e.content || e.delta) && !e.failed() && !e.isBody && e.stop == "" && e.block == "" &&
+		e.done != doneTrue && len(e.inner) == 0
+}
+
+// failureFinish reports whether a finish reason says that the answer failed.
+func failureFinish(reason string) bool {
+	switch reason {
+	case "error", "network_error", "insufficient_system_resource":
+		return true
+	}
+	return false
+}
+
+// dialect says what the event shows of the dialect.
+func (e *event) dialect() Dialect {
+	switch {
+	case e.kind.dialect() != DialectUnknown:
+		return e.kind.dialect()
+	case e.choiceKey:
+		return DialectChat
+	case e.candKey, e.block != "":
+		return DialectGemini
+	case e.done != doneAbsent:
+		return DialectOllama
+	case e.isBody:
+		return DialectResponses
+	}
+	return DialectUnknown
+}
