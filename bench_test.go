@@ -34,7 +34,7 @@ var canned = roundTripFunc(func(req *http.Request) (*http.Response, error) {
 
 var (
 	question = strings.Repeat("q", 2<<10)
-	answer   = strings.Repeat("a", 256)
+	answer   = `{"id":"chatcmpl-1","object":"chat.completion","created":1764460800,"model":"fake-large","choices":[{"index":0,"message":{"role":"assistant","content":"Hello! How can I help you today?"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}`
 )
 
 // plenty is a limit that is asked and never reached.

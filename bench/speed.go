@@ -114,8 +114,8 @@ func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
 		rows = append(rows, append(row, ratios[r]...))
 	}
 	writeTable(w, head, rows, true)
-	fmt.Fprintf(w, "Processor time of a call of 2 KiB with an answer of 256 bytes. ns, B and allocs: in memory, one goroutine.\n"+
-		"The process has %d MiB in use besides. × n: n goroutines; the time beside the bare transport's in the same round, median of at least %d rounds in random order.\n\n", liveHeap>>20, fewest)
+	fmt.Fprintf(w, "Processor time of a call of 2 KiB with an answer of %d bytes. ns, B and allocs: in memory, one goroutine.\n"+
+		"The process has %d MiB in use besides. × n: n goroutines; the time beside the bare transport's in the same round, median of at least %d rounds in random order.\n\n", len(answer), liveHeap>>20, fewest)
 	return sizes(w, base, url, rounds, deadline, quick)
 }
 

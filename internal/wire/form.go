@@ -31,6 +31,12 @@ func (f Form) String() string {
 // Declared returns the form that a Content-Type promises. The body has the last
 // word: relays label everything as anything.
 func Declared(contentType string) Form {
+	switch contentType { // as nearly all answers say it
+	case "application/json":
+		return FormJSON
+	case "text/event-stream", "text/event-stream; charset=utf-8":
+		return FormSSE
+	}
 	typ, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		typ, _, _ = strings.Cut(strings.ToLower(contentType), ";")
