@@ -28,6 +28,8 @@ func runners() []runner {
 		{"floor: x/time/rate, gobreaker, loop", floorNoTimeout, true},
 		{"floor and attempt timeout", newFloor, true},
 		{"**Steady: New, rate and in flight**", steadyLimits, true},
+		{"Steady: the same, FirstEvent(0)", steadyWith(steady.FirstEvent(0)), false},
+		{"Steady: the same, StreamGuard(false)", steadyWith(steady.StreamGuard(false)), true},
 		{"**Steady: New**", steadyPlain, false},
 		{"Steady: SDK alone", steadyLayer(steady.SDK()), false},
 		{"Steady: RateLimit alone", steadyLayer(steady.RateLimit(plenty, plenty, steady.MaxInFlight(1<<20))), false},
