@@ -16,6 +16,14 @@ type watcher interface {
 	bodyEnded(v verdict)
 }
 
+// A releaser holds what a body needs while it can be read: the attempt's context.
+type releaser interface {
+	// release is called when nothing more can be read, perhaps more than once. That
+	// may be later than the end of the attempt, which the terminal event of an
+	// answer is.
+	release()
+}
+
 // errLeftEarly is the end of a body that its reader closed before it was over.
 var errLeftEarly = errors.New("steady: response body closed before its end")
 
@@ -80,7 +88,7 @@ type watchedBody struct {
 	ctx   context.Context // the caller's, to tell whose end it was
 	plain bool            // no stream: whoever has read of it and closes it has what he wanted
 	guard *guard          // or nil
-	gone  func()          // called when nothing more can be read, perhaps more than once; or nil
+	owner releaser        // or nil
 
 	mu       sync.Mutex // guards the rest
 	read     bool       // some of it has been read
@@ -92,15 +100,13 @@ type watchedBody struct {
 }
 
 // begin puts b in the place of resp's body, with w as its first watcher. g, if it
-// is not nil, judges what passes. gone, if it is not nil, is called when nothing
-// more can be read, which may be later than the end of the attempt: the terminal
-// event of an answer ends that.
-func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
+// is not nil, judges what passes. owner may be nil.
+func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, owner releaser) {
 	v := judge(ctx, resp, nil) // which may read ahead in the body
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rc, b.ctx, b.plain, b.verdict = resp.Body, ctx, !streams(resp), v
-	b.guard, b.gone = g, gone
+	b.guard, b.owner = g, owner
 	b.watchers = append(b.space[:0], w)
 	resp.Body = b.dress()
 }
@@ -174,8 +180,8 @@ func (b *watchedBody) Close() error {
 }
 
 func (b *watchedBody) letGo() {
-	if b.gone != nil {
-		b.gone()
+	if b.owner != nil {
+		b.owner.release()
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// answer is a plain answer of OpenAI's kind.
-const answer = `{"id":"chatcmpl-1","object":"chat.completion","created":1764460800,"model":"fake-large","choices":[{"index":0,"message":{"role":"assistant","content":"Hello! How can I help you today?"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}`
+// answer is a chat completion of some 270 bytes.
+var answer = `{"id":"c-1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"` +
+	strings.Repeat("word ", 20) + `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":20,"total_tokens":40}}`
 
 // canned answers every request with the same 200 from memory, after it has read
 // and closed the request's body as a transport does.
