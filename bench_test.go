@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -161,9 +162,14 @@ func BenchmarkContention(b *testing.B) {
 }
 
 // The price of the stack is what it allocates, which is the same on any machine.
+// The least of many counts is taken: the race detector empties pools at random.
 func TestTheStackAllocatesLittleMoreThanTheFloor(t *testing.T) {
 	per := func(rt http.RoundTripper) float64 {
-		return testing.AllocsPerRun(200, func() { callOnce(t, rt, benchURL) })
+		least := math.Inf(1)
+		for range 100 {
+			least = min(least, testing.AllocsPerRun(1, func() { callOnce(t, rt, benchURL) }))
+		}
+		return least
 	}
 	least := per(newFloor(canned))
 	tests := []struct {
