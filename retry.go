@@ -235,7 +235,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, c.began)
 	c.budget.earn()
-	defer c.body.finish()
+	defer func() { c.body.finish(c.err != nil) }()
 
 	// The first attempt is made here: only what fails pays for the loop.
 	c.body.first()
