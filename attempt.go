@@ -42,10 +42,16 @@ func defaultAttemptConfig() attemptConfig {
 }
 
 func (c *attemptConfig) validate() error {
-	if c.header < 0 {
-		return errors.Join(fmt.Errorf("steady: HeaderTimeout(%v): must not be negative", c.header), c.keyer.validate())
+	var errs []error
+	for _, o := range [...]struct {
+		name string
+		d    time.Duration
+	}{{"HeaderTimeout", c.header}, {"FirstContent", c.firstContent}, {"Idle", c.idle}, {"FirstEvent", c.firstEvent}} {
+		if o.d < 0 {
+			errs = append(errs, fmt.Errorf("steady: %s(%v): must not be negative", o.name, o.d))
+		}
 	}
-	return c.keyer.validate()
+	return errors.Join(append(errs, c.keyer.validate())...)
 }
 
 // HeaderTimeout bounds the time from the start of an attempt to the headers of

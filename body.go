@@ -196,8 +196,14 @@ func (b *watchedBody) end(err error) {
 	if stop != nil {
 		stop()
 	}
-	for _, w := range watchers {
-		w.bodyEnded(v)
+	tellWatchers(watchers, v)
+}
+
+// tellWatchers tells all of them, also when the observer of one panics.
+func tellWatchers(watchers []watcher, v verdict) {
+	if len(watchers) > 0 {
+		defer tellWatchers(watchers[1:], v)
+		watchers[0].bodyEnded(v)
 	}
 }
 

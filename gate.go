@@ -79,20 +79,8 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 	if resp == nil || resp.Request == nil || resp.Request == req {
 		return
 	}
-	if r, ok := resp.Request.Context().Value(callContextKey{}).(*call); ok && r.root() == c.root() {
+	if _, ok := resp.Request.Context().Value(callContextKey{}).(*call); ok {
 		resp.Request = req
-	}
-}
-
-// root returns the context that the caller of the stack gave.
-func (c *call) root() context.Context {
-	ctx := c.Context
-	for {
-		outer, ok := ctx.(*call)
-		if !ok {
-			return ctx
-		}
-		ctx = outer.Context
 	}
 }
 

@@ -1,0 +1,233 @@
+package steady_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/steadyhttp/steady"
+)
+
+// State may be asked for in an Observer, whatever the event: no lock is held.
+func TestAnObserverMayAskForTheState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rt *steady.Transport
+		var changes []string
+		rt = must(t)(steady.New(
+			steady.WithBase(statuses(503, 200)),
+			steady.WithBreaker(steady.TripAfter(1)),
+			steady.WithObserver(steady.ObserverFunc(func(_ context.Context, e steady.Event) {
+				if c, ok := e.(steady.BreakerChanged); ok {
+					changes = append(changes, c.To+" "+rt.State()[0].Breaker)
+				}
+			})),
+		))
+		resp, err := rt.RoundTrip(post(t, t.Context(), "q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(t, resp)
+		if got, want := strings.Join(changes, ", "), "open open, half-open half-open, closed closed"; got != want {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+	})
+}
+
+// A panic of an observer is the caller's to recover from, and must cost no slot.
+func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		on   func(steady.Event) bool
+	}{
+		{"when a call has waited", func(e steady.Event) bool { _, ok := e.(steady.LimitWaited); return ok }},
+		{"when an attempt has ended", func(e steady.Event) bool { _, ok := e.(steady.AttemptEnded); return ok }},
+		{"when a retry is scheduled", func(e steady.Event) bool { _, ok := e.(steady.RetryScheduled); return ok }},
+		{"when the breaker changes", func(e steady.Event) bool { _, ok := e.(steady.BreakerChanged); return ok }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				panics := 0
+				rt := must(t)(steady.New(
+					steady.WithBase(statuses(200, 503, 200)),
+					steady.WithRateLimit(1, 1),
+					steady.WithConcurrency(1),
+					steady.WithBreaker(steady.TripAfter(1)),
+					steady.WithObserver(steady.ObserverFunc(func(_ context.Context, e steady.Event) {
+						if tc.on(e) {
+							panics++
+							panic("observer")
+						}
+					})),
+				))
+				for range 4 {
+					func() {
+						defer func() { _ = recover() }()
+						resp, err := rt.RoundTrip(post(t, t.Context(), "q"))
+						if err == nil {
+							defer resp.Body.Close()
+							_, _ = io.ReadAll(resp.Body)
+						}
+					}()
+				}
+				if panics == 0 {
+					t.Fatal("the observer was not called")
+				}
+				if s := rt.State()[0]; s.InFlight != 0 || s.Waiting != 0 {
+					t.Errorf("%d in flight and %d waiting at the end", s.InFlight, s.Waiting)
+				}
+			})
+		})
+	}
+}
+
+// A cost beyond all reason puts the key into debt for ever, but stops nothing else.
+func TestAHugeCostIsPaidAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := must(t)(steady.New(steady.WithBase(statuses(200)), steady.WithRateLimit(1, 1)))
+		resp, err := rt.RoundTrip(post(t, steady.ContextWithCost(t.Context(), math.MaxInt), "q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(t, resp)
+		if _, err := rt.RoundTrip(post(t, t.Context(), "q")); !errors.Is(err, steady.ErrRateLimited) {
+			t.Errorf("after it: %v, want ErrRateLimited", err)
+		}
+		if _, err := rt.RoundTrip(post(t, steady.ContextWithCost(t.Context(), math.MaxInt), "q")); !errors.Is(err, steady.ErrRateLimited) {
+			t.Errorf("another one: %v, want ErrRateLimited", err)
+		}
+	})
+}
+
+type uncomparableContext struct {
+	context.Context
+	tags []string
+}
+
+func TestAContextNeedNotBeComparable(t *testing.T) {
+	rt := must(t)(steady.New(steady.WithBase(statuses(200))))
+	req := post(t, uncomparableContext{t.Context(), []string{"a"}}, "q")
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(t, resp)
+	if resp.Request != req {
+		t.Error("the response does not name the caller's request")
+	}
+}
+
+func TestHugeDurationsInOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const huge = time.Duration(math.MaxInt64)
+		base := statuses(503, 429, 200)
+		rt := must(t)(steady.New(
+			steady.WithBase(base),
+			steady.WithRateLimit(1, 1, steady.MaxWait(huge), steady.Patience(huge)),
+			steady.WithBreaker(steady.TripRatio(0.5, huge, math.MaxInt), steady.OpenFor(huge)),
+			steady.WithRetry(steady.Delays(huge, huge), steady.Within(huge), steady.MaxRetryAfter(huge), steady.MaxAttempts(math.MaxInt)),
+			steady.WithTimeouts(steady.HeaderTimeout(huge), steady.FirstContent(huge), steady.Idle(huge), steady.FirstEvent(huge)),
+		))
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		resp, err := rt.RoundTrip(post(t, ctx, "q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(t, resp)
+	})
+}
+
+func TestNegativeTimeoutsAreRefused(t *testing.T) {
+	for name, opt := range map[string]steady.TimeoutOption{
+		"FirstContent": steady.FirstContent(-1), "Idle": steady.Idle(-1), "FirstEvent": steady.FirstEvent(-1),
+	} {
+		if _, err := steady.New(steady.WithTimeouts(opt)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s(-1): %v", name, err)
+		}
+	}
+}
+
+// afterFuncContext has something happen between package context's look at Done
+// and its registration, which it makes with a lock of the child held.
+type afterFuncContext struct {
+	context.Context
+	before func()
+}
+
+func (c afterFuncContext) AfterFunc(f func()) func() bool {
+	c.before()
+	return c.Context.(interface{ AfterFunc(func()) func() bool }).AfterFunc(f)
+}
+
+func TestAnAttemptMayEndWhileAChildContextIsMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		rt := steady.Attempt()(roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			child, stop := context.WithCancel(afterFuncContext{req.Context(), func() {
+				cancel()
+				<-req.Context().Done()
+			}})
+			defer stop()
+			<-child.Done()
+			return nil, child.Err()
+		}))
+		if _, err := rt.RoundTrip(post(t, ctx, "q")); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBasesThatBreakTheContract(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		base func(*http.Request) (*http.Response, error)
+	}{
+		{"neither response nor error", func(*http.Request) (*http.Response, error) { return nil, nil }},
+		{"both", func(req *http.Request) (*http.Response, error) { return respond(req, 200, nil, nil), errors.New("x") }},
+		{"no body", func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil }},
+		{"no body but a failure", func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503}, nil }},
+	} {
+		for _, layer := range []string{"New", "Retry", "Breaker", "RateLimit", "Attempt", "SDK"} {
+			t.Run(tc.name+" under "+layer, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					base := roundTripFunc(tc.base)
+					var rt http.RoundTripper
+					switch layer {
+					case "New":
+						rt = must(t)(steady.New(steady.WithBase(base)))
+					case "Retry":
+						rt = steady.Retry()(base)
+					case "Breaker":
+						rt = steady.Breaker()(base)
+					case "RateLimit":
+						rt = steady.RateLimit(1, 1)(base)
+					case "Attempt":
+						rt = steady.Attempt()(base)
+					case "SDK":
+						rt = steady.SDK()(base)
+					}
+					defer func() {
+						if p := recover(); p != nil {
+							t.Errorf("panic: %v", p)
+						}
+					}()
+					req := post(t, t.Context(), "q")
+					req.Header.Set("X-Stainless-Retry-Count", "0")
+					resp, err := rt.RoundTrip(req)
+					if (resp == nil) == (err == nil) {
+						t.Errorf("resp %v, err %v", resp, err)
+					}
+					if resp != nil && resp.Body != nil {
+						resp.Body.Close()
+					}
+				})
+			})
+		}
+	}
+}
