@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -229,5 +232,50 @@ func TestBasesThatBreakTheContract(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// The terminal event ends an attempt, but not yet what is read of it: an SDK with
+// a deadline of its own reads on to the end, and gets it, and the connection is
+// used again.
+func TestAnSDKReadsOnAfterTheTerminalEvent(t *testing.T) {
+	const events = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n"
+	for _, h2 := range []bool{false, true} {
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, events)
+			w.(http.Flusher).Flush()
+			time.Sleep(20 * time.Millisecond)
+			_, _ = io.WriteString(w, ": bye\n\n")
+		}))
+		var conns atomic.Int64
+		srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			if s == http.StateNew {
+				conns.Add(1)
+			}
+		}
+		srv.EnableHTTP2 = h2
+		srv.StartTLS()
+		rt := must(t)(steady.New(steady.WithBase(srv.Client().Transport)))
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+"/v1/chat/completions", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("X-Stainless-Retry-Count", "0")
+			resp, err := rt.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, resp); got != events+": bye\n\n" {
+				t.Errorf("%s: read %q", resp.Proto, got)
+			}
+			cancel()
+		}
+		if got := conns.Load(); got != 1 {
+			t.Errorf("HTTP/2 %v: %d connections, want 1", h2, got)
+		}
+		srv.Close()
 	}
 }

@@ -158,7 +158,7 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
 		}
 	}()
-	resp, err := t.next.RoundTrip(inner.WithContext(a))
+	resp, err := roundTrip(t.next, inner.WithContext(a))
 	returned = true
 	inTime := a.inTime()
 	if made {

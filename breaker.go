@@ -158,7 +158,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			p.settle(outcomeFailed)
 		}
 	}()
-	resp, err := t.next.RoundTrip(inner)
+	resp, err := roundTrip(t.next, inner)
 	returned = true
 	if made {
 		c.leave(req, resp)

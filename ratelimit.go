@@ -184,7 +184,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.register(p)
-	resp, err := t.next.RoundTrip(inner)
+	resp, err := roundTrip(t.next, inner)
 	returned = true
 	if made {
 		c.leave(req, resp)

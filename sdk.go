@@ -41,10 +41,10 @@ type sdkTransport struct{ next http.RoundTripper }
 
 func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if _, stainless := req.Header[stainlessRetryCount]; !stainless {
-		return t.next.RoundTrip(req)
+		return roundTrip(t.next, req)
 	}
 	inner, done := early(req)
-	resp, err := t.next.RoundTrip(inner)
+	resp, err := roundTrip(t.next, inner)
 	switch {
 	case err == nil:
 		if resp.Request == inner {
