@@ -51,6 +51,27 @@ func join(ctx context.Context, resp *http.Response, w watcher) bool {
 	return false
 }
 
+// whenGone has f called, once or more, when nothing more can be read of resp's
+// body. A caller who leaves does not count: his context is f's own affair.
+func whenGone(ctx context.Context, resp *http.Response, f func()) {
+	if w, ok := resp.Body.(interface{ watched() *watchedBody }); ok {
+		b := w.watched()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if gone := b.gone; gone != nil {
+			b.gone = func() { gone(); f() }
+		} else {
+			b.gone = f
+		}
+		return
+	}
+	if bodyless(resp) {
+		f()
+		return
+	}
+	new(watchedBody).begin(ctx, resp, nil, nil, f)
+}
+
 // bodyless reports whether resp was over at its headers. net/http says so by
 // http.NoBody, whatever the reason; ContentLength is 0 too in the responses of
 // simple fakes that have a body.
@@ -91,17 +112,19 @@ type watchedBody struct {
 	stop     func() bool
 }
 
-// begin puts b in the place of resp's body, with w as its first watcher. g, if it
-// is not nil, judges what passes. gone, if it is not nil, is called when nothing
-// more can be read, which may be later than the end of the attempt: the terminal
-// event of an answer ends that.
+// begin puts b in the place of resp's body. Each of the others may be nil: w is
+// its first watcher, g judges what passes, and gone is called when nothing more
+// can be read, which may be later than the end of the attempt: the terminal event
+// of an answer ends that.
 func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
 	v := judge(ctx, resp, nil) // which may read ahead in the body
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rc, b.ctx, b.plain, b.verdict = resp.Body, ctx, !streams(resp), v
 	b.guard, b.gone = g, gone
-	b.watchers = append(b.space[:0], w)
+	if w != nil {
+		b.watchers = append(b.space[:0], w)
+	}
 	resp.Body = b.dress()
 }
 

@@ -51,7 +51,7 @@ func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			resp.Request = req
 		}
 		if done != nil {
-			watch(req.Context(), resp, release(done))
+			whenGone(req.Context(), resp, done) // an SDK reads on after the terminal event
 		}
 	case errors.Is(req.Context().Err(), context.Canceled):
 		done.call()
@@ -69,10 +69,8 @@ func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *sdkTransport) CloseIdleConnections() { closeIdle(t.next) }
 
-// release is a context's cancel function, to be called when a body has ended.
+// release is a context's cancel function, or nil.
 type release context.CancelFunc
-
-func (r release) bodyEnded(verdict) { r.call() }
 
 func (r release) call() {
 	if r != nil {
