@@ -279,3 +279,44 @@ func TestAnSDKReadsOnAfterTheTerminalEvent(t *testing.T) {
 		srv.Close()
 	}
 }
+
+// A request body that has stopped coming cannot be sent again: the answer that
+// came early is the caller's now, and not when the rest of the body comes.
+func TestAnEarlyAnswerDoesNotWaitForABodyThatStopped(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "0")
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}))
+		srv.EnableHTTP2 = h2
+		srv.StartTLS()
+		rt := must(t)(steady.New(steady.WithBase(srv.Client().Transport), steady.WithConcurrency(1)))
+		r, w := io.Pipe()
+		go func() { _, _ = io.WriteString(w, "{") }()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/v1/chat/completions", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := make(chan int, 1)
+		go func() {
+			resp, err := rt.RoundTrip(req)
+			if err != nil {
+				answered <- 0
+				return
+			}
+			resp.Body.Close()
+			answered <- resp.StatusCode
+		}()
+		select {
+		case got := <-answered:
+			if got != http.StatusTooManyRequests {
+				t.Errorf("HTTP/2 %v: status %d, want 429", h2, got)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("HTTP/2 %v: no answer; %+v", h2, rt.State())
+		}
+		w.Close()
+		srv.Close()
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // errNotReplayable reports a request body that cannot be sent again.
@@ -70,7 +71,11 @@ func (r *replay) next() (io.ReadCloser, error) {
 	if r.body == nil {
 		return http.NoBody, nil
 	}
-	if err := r.current.detach(r.ctx); err != nil {
+	within := forever
+	if r.recorder != nil {
+		within = detachFor
+	}
+	if err := r.current.detach(r.ctx, within); err != nil {
 		return nil, err
 	}
 	var rc io.ReadCloser
@@ -169,8 +174,12 @@ func (b *sentBody) Close() error {
 	return b.rc.Close()
 }
 
+// detachFor is how long a Read of a body that has no GetBody may go on when another
+// attempt wants the body: what does not come has nothing for that attempt either.
+const detachFor = 250 * time.Millisecond
+
 // detach ends the reading of b. It waits for a Read that is under way.
-func (b *sentBody) detach(ctx context.Context) error {
+func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
 	b.mu.Lock()
 	b.detached = true
 	if !b.reading {
@@ -180,9 +189,13 @@ func (b *sentBody) detach(ctx context.Context) error {
 	idle := make(chan struct{})
 	b.idle = idle
 	b.mu.Unlock()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
 	select {
 	case <-idle:
 		return nil
+	case <-timer.C:
+		return errNotReplayable
 	case <-ctx.Done():
 		return contextError(ctx)
 	}
