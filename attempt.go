@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -128,8 +129,9 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 }
 
 type attemptTransport struct {
-	cfg  attemptConfig
-	next http.RoundTripper
+	cfg      attemptConfig
+	next     http.RoundTripper
+	decoders sync.Pool // of *wire.Decoder, for whole
 }
 
 // errHeaderTimeout is the cause for which the attempt's context ends when no
@@ -192,6 +194,7 @@ type attempt struct {
 	timer  *time.Timer // for the headers; nil without a timeout
 	stop   func() bool // ends the registration with caller; nil if that has no end
 	body   watchedBody // of the response, once there is one
+	held   heldBody    // under it, if it was read at once
 
 	// For the observer alone.
 	began   time.Time
@@ -236,12 +239,15 @@ func (a *attempt) watch(req *http.Request, resp *http.Response) {
 	if a.t.cfg.observer != nil {
 		a.headers = time.Since(a.began)
 	}
-	g := a.t.cfg.begin(req, resp, a.stalled)
+	var g *guard
+	if !a.whole(req, resp) {
+		g = a.t.cfg.begin(req, resp, a.stalled)
+	}
 	if bodyless(resp) {
 		a.over(judge(a.caller, resp, nil))
 		return
 	}
-	a.body.begin(a.caller, resp, a, g, a.release)
+	a.body.begin(a.caller, resp, a, g, a)
 	if err := a.caller.Err(); err != nil { // before interrupt could see the body
 		a.body.callerLeft(err)
 	}

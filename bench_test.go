@@ -34,7 +34,8 @@ var canned = roundTripFunc(func(req *http.Request) (*http.Response, error) {
 
 var (
 	question = strings.Repeat("q", 2<<10)
-	answer   = strings.Repeat("a", 256)
+	answer   = `{"id":"c-1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"` +
+		strings.Repeat("word ", 20) + `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":20,"total_tokens":40}}`
 )
 
 // plenty is a limit that is asked and never reached.

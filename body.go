@@ -16,6 +16,14 @@ type watcher interface {
 	bodyEnded(v verdict)
 }
 
+// A releaser holds what a body needs while it can be read: the attempt's context.
+type releaser interface {
+	// release is called when nothing more can be read, perhaps more than once. That
+	// may be later than the end of the attempt, which the terminal event of an
+	// answer is.
+	release()
+}
+
 // errLeftEarly is the end of a body that its reader closed before it was over.
 var errLeftEarly = errors.New("steady: response body closed before its end")
 
@@ -51,25 +59,30 @@ func join(ctx context.Context, resp *http.Response, w watcher) bool {
 	return false
 }
 
-// whenGone has f called, once or more, when nothing more can be read of resp's
-// body. A caller who leaves does not count: his context is f's own affair.
-func whenGone(ctx context.Context, resp *http.Response, f func()) {
+// own has r released when nothing more can be read of resp's body.
+func own(ctx context.Context, resp *http.Response, r releaser) {
 	if w, ok := resp.Body.(interface{ watched() *watchedBody }); ok {
 		b := w.watched()
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if gone := b.gone; gone != nil {
-			b.gone = func() { gone(); f() }
-		} else {
-			b.gone = f
+		if b.owner != nil {
+			r = owners{b.owner, r}
 		}
+		b.owner = r
 		return
 	}
 	if bodyless(resp) {
-		f()
+		r.release()
 		return
 	}
-	new(watchedBody).begin(ctx, resp, nil, nil, f)
+	new(watchedBody).begin(ctx, resp, nil, nil, r)
+}
+
+type owners [2]releaser
+
+func (o owners) release() {
+	o[0].release()
+	o[1].release()
 }
 
 // bodyless reports whether resp was over at its headers. net/http says so by
@@ -101,7 +114,7 @@ type watchedBody struct {
 	ctx   context.Context // the caller's, to tell whose end it was
 	plain bool            // no stream: whoever has read of it and closes it has what he wanted
 	guard *guard          // or nil
-	gone  func()          // called when nothing more can be read, perhaps more than once; or nil
+	owner releaser        // or nil
 
 	mu       sync.Mutex // guards the rest
 	read     bool       // some of it has been read
@@ -113,15 +126,13 @@ type watchedBody struct {
 }
 
 // begin puts b in the place of resp's body. Each of the others may be nil: w is
-// its first watcher, g judges what passes, and gone is called when nothing more
-// can be read, which may be later than the end of the attempt: the terminal event
-// of an answer ends that.
-func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, gone func()) {
+// its first watcher, g judges what passes, and owner is released at the end.
+func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, owner releaser) {
 	v := judge(ctx, resp, nil) // which may read ahead in the body
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rc, b.ctx, b.plain, b.verdict = resp.Body, ctx, !streams(resp), v
-	b.guard, b.gone = g, gone
+	b.guard, b.owner = g, owner
 	if w != nil {
 		b.watchers = append(b.space[:0], w)
 	}
@@ -197,8 +208,8 @@ func (b *watchedBody) Close() error {
 }
 
 func (b *watchedBody) letGo() {
-	if b.gone != nil {
-		b.gone()
+	if b.owner != nil {
+		b.owner.release()
 	}
 }
 

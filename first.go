@@ -92,7 +92,7 @@ func (g *guard) rejects(resp *http.Response, held *heldBody) bool {
 	case !g.opened && !g.finished:
 		// It broke off before there was any content. The bytes stay what they
 		// are, for the guard to end them in an error, but Retry may ask again.
-		held.verdict = &verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true}
+		held.verdict, held.judged = verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true}, true
 	}
 	return false
 }
@@ -125,7 +125,7 @@ func turn(resp *http.Response, held *heldBody, status int, contentType string, b
 	if w.Type == typeNotAnAnswer {
 		v.outcome = outcomeUnknown
 	}
-	resp.Body = &heldBody{rc: io.NopCloser(bytes.NewReader(nil)), buf: body, err: io.EOF, closed: true, verdict: &v}
+	resp.Body = &heldBody{rc: io.NopCloser(bytes.NewReader(nil)), buf: body, err: io.EOF, closed: true, verdict: v, judged: true}
 }
 
 // errorBody returns frame if it is an error in the form that SDKs read from the

@@ -23,8 +23,9 @@ var errNotKept = errors.New("steady: the rest of this response was not kept")
 type heldBody struct {
 	rc      io.ReadCloser
 	look    func(p []byte) (enough bool) // sees what is read ahead; may be nil
-	verdict *verdict                     // on the response, once there is one
-	stopped chan struct{}                // closed when the reading ahead has stopped
+	verdict verdict                      // on the response, once it is judged
+	judged  bool
+	stopped chan struct{} // closed when the reading ahead has stopped; nil if that was done at once
 
 	mu     sync.Mutex // guards the rest
 	buf    []byte     // what has been read ahead
@@ -113,7 +114,9 @@ func (h *heldBody) Read(p []byte) (int, error) {
 	if n, err, ok := h.kept(p); ok {
 		return n, err
 	}
-	<-h.stopped // the read that is under way brings the next bytes
+	if h.stopped != nil {
+		<-h.stopped // the read that is under way brings the next bytes
+	}
 	if n, err, ok := h.kept(p); ok {
 		return n, err
 	}

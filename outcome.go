@@ -78,8 +78,8 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 	if err != nil {
 		return verdict{outcome: judgeError(ctx, err), err: err}
 	}
-	if h := heldIn(resp.Body); h != nil && h.verdict != nil {
-		return *h.verdict
+	if h := heldIn(resp.Body); h != nil && h.judged {
+		return h.verdict
 	}
 	if resp.StatusCode < 400 {
 		return verdict{outcome: outcomeOK, status: resp.StatusCode}
@@ -107,7 +107,7 @@ func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
 		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "", looked: time.Since(began),
 	}
 	if held != nil {
-		held.verdict = &v
+		held.verdict, held.judged = v, true
 	}
 	return v
 }

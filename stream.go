@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -79,6 +80,8 @@ func (g *guard) verdict(err error) error {
 	g.mu.Unlock()
 	_, v, failed := g.dec.Failure()
 	switch {
+	case errors.Is(err, ErrStreamStalled):
+		return err
 	case failed:
 		return &AnswerError{Class: v.Class.String(), Type: r.Error.Type, Code: r.Error.Code, class: v.Class, verdict: v}
 	case r.Truncated && err == io.EOF: //nolint:errorlint // as above

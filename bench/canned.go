@@ -10,7 +10,9 @@ import (
 	"strings"
 )
 
-var answer = strings.Repeat("a", 256)
+// answer is a chat completion of some 270 bytes.
+var answer = `{"id":"c-1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"` +
+	strings.Repeat("word ", 20) + `"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":20,"total_tokens":40}}`
 
 // canned answers every request with the same 200 from memory, after it has read
 // and closed the request's body as a transport does.

@@ -118,13 +118,24 @@ type StreamError struct {
 // of the request only tells whether an answer of a model is due; it may be
 // empty.
 func NewDecoder(contentType, path string) *Decoder {
-	d := &Decoder{declared: Declared(contentType), strict: path == "" || Inference(path), keep: keepFrame}
+	d := &Decoder{}
+	d.Reset(contentType, path)
+	return d
+}
+
+// Reset makes d a decoder for another body, as NewDecoder does, and keeps its
+// buffers.
+func (d *Decoder) Reset(contentType, path string) {
+	*d = Decoder{
+		declared: Declared(contentType), strict: path == "" || Inference(path), keep: keepFrame, raw: d.raw[:0],
+		scan: scanner{stack: d.scan.stack[:0], val: d.scan.val[:0]}, ev: event{choices: d.ev.choices[:0], inner: d.ev.inner[:0]},
+		sse: sseState{line: d.sse.line[:0]},
+	}
 	d.scan.ev = &d.ev
 	d.scan.reset()
 	if d.declared == FormOpaque {
 		d.form = FormOpaque
 	}
-	return d
 }
 
 // Write looks at the next bytes of the body, which may end anywhere. It
