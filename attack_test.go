@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -318,5 +320,145 @@ func TestAnEarlyAnswerDoesNotWaitForABodyThatStopped(t *testing.T) {
 		}
 		w.Close()
 		srv.Close()
+	}
+}
+
+func TestAShortAnswerThatStallsIsGivenUpWithoutAHeaderTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			r, w := io.Pipe()
+			context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
+			go func() { _, _ = io.WriteString(w, `{"choices":`) }()
+			resp := respond(req, 200, http.Header{"Content-Type": {"application/json"}}, r)
+			resp.ContentLength = 100
+			return resp, nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start := time.Now()
+		rt := steady.Attempt(steady.HeaderTimeout(0), steady.FirstContent(time.Second))(base)
+		resp, err := rt.RoundTrip(post(t, ctx, "q"))
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		if took := time.Since(start); !errors.Is(err, steady.ErrStreamStalled) || took != time.Second {
+			t.Errorf("%v after %v, want ErrStreamStalled after 1s", err, took)
+		}
+	})
+}
+
+// Whatever the calls and the provider do, in the end nothing is in flight, nobody
+// waits, and the next call goes through.
+func TestNothingIsLostInTheLongRun(t *testing.T) {
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			var mu sync.Mutex
+			chance := func(p float64) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return rnd.Float64() < p
+			}
+			upTo := func(d time.Duration) time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Duration(rnd.Int64N(int64(d)))
+			}
+			const most = 3
+			var under, peak atomic.Int64
+			down := atomic.Bool{}
+			base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				defer under.Add(-1)
+				if n := under.Add(1); n > peak.Load() {
+					peak.Store(n)
+				}
+				_, _ = io.Copy(io.Discard, req.Body)
+				req.Body.Close()
+				if chance(0.03) {
+					panic("base")
+				}
+				takes := upTo(3 * time.Second)
+				if chance(0.03) {
+					takes = 15 * time.Second // longer than a probe may
+				}
+				select {
+				case <-time.After(takes):
+				case <-req.Context().Done():
+					return nil, req.Context().Err()
+				}
+				switch {
+				case down.Load() && chance(0.5), chance(0.05):
+					return respond(req, 503, nil, nil), nil
+				case down.Load(), chance(0.05):
+					return nil, io.ErrUnexpectedEOF
+				case chance(0.05):
+					return respond(req, 429, after("1"), nil), nil
+				case chance(0.5):
+					return respond(req, 200, http.Header{"Content-Type": {"application/json"}}, io.NopCloser(strings.NewReader(`{"choices":[{"finish_reason":"stop","message":{"content":"x"}}]}`))), nil
+				}
+				return respond(req, 200, http.Header{"Content-Type": {"text/event-stream"}}, io.NopCloser(strings.NewReader(
+					"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{}}]}\n\ndata: [DONE]\n\n"))), nil
+			})
+			rt := must(t)(steady.New(steady.WithBase(base), steady.WithConcurrency(most), steady.MaxWait(time.Minute)))
+			var wg sync.WaitGroup
+			for range 150 {
+				wg.Go(func() {
+					time.Sleep(upTo(90 * time.Second))
+					defer func() { _ = recover() }()
+					ctx, cancel := context.WithTimeout(t.Context(), upTo(40*time.Second))
+					defer cancel()
+					if chance(0.3) {
+						time.AfterFunc(upTo(10*time.Second), cancel)
+					}
+					req := post(t, ctx, "q")
+					if chance(0.3) {
+						req.Header.Set("X-Stainless-Retry-Count", "0")
+					}
+					if chance(0.1) {
+						req.GetBody = func() (io.ReadCloser, error) { return nil, errors.New("no body") }
+					}
+					resp, err := rt.RoundTrip(req)
+					if err != nil {
+						return
+					}
+					if chance(0.8) {
+						_, _ = io.ReadAll(resp.Body)
+					}
+					time.Sleep(upTo(time.Second))
+					resp.Body.Close()
+				})
+			}
+			go func() {
+				for range 6 {
+					time.Sleep(upTo(15 * time.Second))
+					down.Store(!down.Load())
+				}
+				down.Store(false)
+			}()
+			idle := 0
+			for range 1500 { // is anybody left waiting for nothing?
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+				for _, s := range rt.State() {
+					if s.Waiting > 0 && (s.InFlight < most && s.Breaker == "closed" || s.InFlight == 0 && s.Breaker == "half-open") {
+						idle++
+					} else {
+						idle = 0
+					}
+					if s.InFlight < 0 || idle > 16 {
+						t.Fatalf("seed %d: %+v, for %d looks", seed, s, idle)
+					}
+				}
+			}
+			wg.Wait()
+			if peak.Load() > most {
+				t.Errorf("seed %d: %d under way at once", seed, peak.Load())
+			}
+			time.Sleep(time.Minute)
+			if s := rt.State()[0]; s.InFlight != 0 || s.Waiting != 0 || s.Breaker == "open" {
+				t.Errorf("seed %d: %+v at the end", seed, s)
+			}
+		})
 	}
 }
