@@ -3,6 +3,7 @@ package steady_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/steadyhttp/steady"
+	"github.com/steadyhttp/steady/internal/fakeserver"
 )
 
 // State may be asked for in an Observer, whatever the event: no lock is held.
@@ -460,5 +462,103 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 				t.Errorf("seed %d: %+v at the end", seed, s)
 			}
 		})
+	}
+}
+
+// Over real connections, with faults and callers who leave at any moment, nothing
+// stays in flight, no answer is another call's, and what is not whole never looks so.
+func TestFaultsAndCancelsOverRealConnections(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		srv := fakeserver.New(fakeserver.Seed(7))
+		srv.Script(
+			fakeserver.Latency(fakeserver.Uniform(0, 5*time.Millisecond)),
+			fakeserver.FirstToken(fakeserver.Uniform(0, 5*time.Millisecond)),
+			fakeserver.Generation(fakeserver.Uniform(0, 10*time.Millisecond)),
+			faultsBy(0.4),
+		)
+		ts := srv.Start
+		if h2 {
+			ts = srv.StartTLS
+		}
+		web := ts()
+		base := web.Client().Transport.(*http.Transport)
+		rt := must(t)(steady.New(
+			steady.WithBase(base),
+			steady.WithConcurrency(40),
+			steady.WithBreaker(steady.TripAfter(6), steady.TripRatio(1, time.Second, 1000), steady.OpenFor(5*time.Millisecond)),
+			steady.WithRetry(steady.Delays(time.Millisecond, 4*time.Millisecond), steady.RetryBudget(100, 1000)),
+			steady.WithTimeouts(steady.HeaderTimeout(50*time.Millisecond), steady.FirstContent(50*time.Millisecond), steady.Idle(50*time.Millisecond)),
+		))
+		var good atomic.Int64
+		var wg sync.WaitGroup
+		for n := range 400 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond)
+				defer cancel()
+				body := fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":"%d"}]}`, n%2 == 0, n)
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, web.URL+"/v1/chat/completions", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n%3 == 0 {
+					req.Header.Set("X-Stainless-Retry-Count", "0")
+				}
+				if n%5 == 0 {
+					req.GetBody = nil
+				}
+				resp, err := rt.RoundTrip(req)
+				if err != nil {
+					return
+				}
+				defer resp.Body.Close()
+				if n%7 == 0 { // two close it while one reads
+					go resp.Body.Close()
+				}
+				text, err := io.ReadAll(resp.Body)
+				if err != nil || resp.StatusCode != 200 {
+					return
+				}
+				good.Add(1)
+				if n%2 == 1 && !strings.Contains(string(text), srv.Answer([]byte(body)).Text) {
+					t.Errorf("call %d: got %q", n, text)
+				}
+				if n%2 == 0 && !strings.Contains(string(text), `"finish_reason":"stop"`) && n%7 != 0 {
+					t.Errorf("call %d: half a stream looks whole: %q", n, text)
+				}
+			})
+		}
+		wg.Wait()
+		if good.Load() == 0 {
+			t.Error("not one call went through")
+		}
+		for range 200 {
+			if s := rt.State(); s[0].InFlight == 0 && s[0].Waiting == 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if s := rt.State(); s[0].InFlight != 0 || s[0].Waiting != 0 {
+			t.Errorf("%+v at the end", s)
+		}
+		t.Logf("HTTP/2 %v: %d whole answers; %+v", h2, good.Load(), rt.State())
+		rt.CloseIdleConnections()
+		srv.Close()
+	}
+}
+
+// faultsBy makes a share of the answers go wrong in all the ways there are.
+func faultsBy(share float64) fakeserver.Effect {
+	kinds := []fakeserver.Effect{
+		fakeserver.Status(503), fakeserver.Status(429, fakeserver.RetryAfter("0")), fakeserver.Status(500, fakeserver.EarlyThenClose()),
+		fakeserver.ResetBeforeBody(), fakeserver.ResetAfterBody(), fakeserver.CloseAfterBody(), fakeserver.Hang(),
+		fakeserver.Cut(fakeserver.AfterEvents(1), fakeserver.Reset), fakeserver.Cut(fakeserver.AfterEvents(1), fakeserver.Clean),
+		fakeserver.Stall(fakeserver.AfterEvents(1)), fakeserver.StreamError(0, "overloaded_error", ""), fakeserver.StreamError(1, "overloaded_error", ""),
+		fakeserver.Body("text/html", "<html>502</html>"), fakeserver.ConnectionClose(),
+	}
+	return func(x *fakeserver.Exchange) {
+		if rand.Float64() < share {
+			kinds[rand.IntN(len(kinds))](x)
+		}
 	}
 }
