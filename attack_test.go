@@ -10,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -560,5 +562,63 @@ func faultsBy(share float64) fakeserver.Effect {
 		if rand.Float64() < share {
 			kinds[rand.IntN(len(kinds))](x)
 		}
+	}
+}
+
+// halfStream is a good answer of which only the beginning comes.
+func halfStream(body string) step {
+	return step{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: io.NopCloser(strings.NewReader(body))}
+}
+
+func TestABrokenAnswerStaysBrokenHoweverOftenItIsRead(t *testing.T) {
+	for name, body := range map[string]string{
+		"cut":   "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
+		"error": "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"error\":{\"message\":\"x\",\"type\":\"server_error\"}}\n\n",
+	} {
+		resp, err := steady.Attempt()(play(halfStream(body))).RoundTrip(post(t, t.Context(), "q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, first := io.ReadAll(resp.Body)
+		n, second := resp.Body.Read(make([]byte, 10))
+		if first == nil || n != 0 || second == nil || second.Error() != first.Error() {
+			t.Errorf("%s: read ended in %v, and then in %v", name, first, second)
+		}
+		resp.Body.Close()
+	}
+}
+
+// An answer that broke off before any content is to be sent for again. When that
+// cannot be, what the caller gets does not end in io.EOF.
+func TestABrokenAnswerThatCannotBeAskedForAgainDoesNotLookWhole(t *testing.T) {
+	const opening = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"
+	reset := io.MultiReader(strings.NewReader(opening), iotest.ErrReader(errors.New("reset")))
+	for name, tc := range map[string]struct {
+		broken step
+		layer  steady.Middleware
+	}{
+		"ended, no body to send":  {halfStream(opening), nil},
+		"ended, breaker open":     {halfStream(opening), steady.Breaker(steady.TripAfter(1), steady.OpenFor(time.Hour))},
+		"broken, no body to send": {step{status: 200, header: halfStream("").header, body: io.NopCloser(reset)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			layers := []steady.Middleware{steady.Retry(steady.Delays(1, 1)), steady.Attempt()}
+			if tc.layer != nil {
+				layers = slices.Insert(layers, 1, tc.layer)
+			}
+			base := play(tc.broken, step{status: 200})
+			req := post(t, t.Context(), "q")
+			if tc.layer == nil {
+				req.GetBody = func() (io.ReadCloser, error) { return nil, errors.New("gone") }
+			}
+			resp, err := steady.Chain(base, layers...).RoundTrip(req)
+			if err != nil {
+				return // as good
+			}
+			defer resp.Body.Close()
+			if text, err := io.ReadAll(resp.Body); resp.StatusCode == 200 && !errors.Is(err, steady.ErrStreamTruncated) {
+				t.Errorf("after %d attempts %d, %q and %v", base.attempts(), resp.StatusCode, text, err)
+			}
+		})
 	}
 }

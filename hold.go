@@ -159,8 +159,11 @@ func (h *heldBody) closeBase() error {
 // start; its end is io.EOF only if it is the whole.
 func (h *heldBody) drop() {
 	h.mu.Lock()
-	if h.err == nil {
+	switch {
+	case h.err == nil:
 		h.err = errNotKept
+	case h.judged && h.verdict.outcome == outcomeTruncated: // its guard is gone too
+		h.err = truncated(h.err)
 	}
 	h.enough, h.cut = true, true
 	h.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // back and never adds one; it only decides how the body ends.
 type guard struct {
 	dec   *wire.Decoder
-	skip  int // bytes at the beginning that dec has seen while they were read ahead
-	ended bool
+	skip  int   // bytes at the beginning that dec has seen while they were read ahead
+	ended error // what the body has ended in
 
 	opened bool // content was among the bytes read ahead
 	clock  bodyClock
@@ -40,11 +40,12 @@ func (g *guard) pass(p []byte, err error) error {
 			return nil // the bytes first; the next read will tell
 		}
 		return fmt.Errorf("%w: no content for %v", ErrStreamStalled, g.clock.limitNow())
-	case err == nil || g.ended:
-		return err
+	case err == nil:
+		return nil
+	case g.ended == nil:
+		g.ended = g.verdict(err)
 	}
-	g.ended = true
-	return g.verdict(err)
+	return g.ended
 }
 
 // see feeds the decoder and reports whether content has passed.
@@ -84,14 +85,20 @@ func (g *guard) verdict(err error) error {
 		return err
 	case failed:
 		return &AnswerError{Class: v.Class.String(), Type: r.Error.Type, Code: r.Error.Code, class: v.Class, verdict: v}
-	case r.Truncated && err == io.EOF: //nolint:errorlint // as above
-		return ErrStreamTruncated
 	case r.Truncated:
-		return fmt.Errorf("%w: %w", ErrStreamTruncated, err)
+		return truncated(err)
 	case r.Complete && r.Strength == wire.StrengthStrong:
 		return io.EOF // whole: what the connection did afterwards is nobody's loss
 	}
 	return err
+}
+
+// truncated is ErrStreamTruncated for a body that the transport ended with err.
+func truncated(err error) error {
+	if err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
+		return ErrStreamTruncated
+	}
+	return fmt.Errorf("%w: %w", ErrStreamTruncated, err)
 }
 
 // over reports whether the terminal event has passed, and all that was read with
