@@ -622,3 +622,28 @@ func TestABrokenAnswerThatCannotBeAskedForAgainDoesNotLookWhole(t *testing.T) {
 		})
 	}
 }
+
+// Calls that ask at the same moment, and are delayed on their way to the bucket,
+// do not fill it twice over the same time.
+func TestTheRateHoldsUnderContention(t *testing.T) {
+	const rate, burst, within = 50_000, 5000, 300 * time.Millisecond
+	rt := steady.RateLimit(rate, burst, steady.MaxWait(0))(roundTripFunc(func(req *http.Request) (*http.Response, error) {
+		return respond(req, 204, nil, http.NoBody), nil
+	}))
+	var sent atomic.Int64
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range 256 {
+		wg.Go(func() {
+			for time.Since(start) < within {
+				if _, err := rt.RoundTrip(post(t, t.Context(), "")); err == nil {
+					sent.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if most := burst + rate*time.Since(start).Seconds(); float64(sent.Load()) > most+1 {
+		t.Errorf("%d attempts, want at most %.0f", sent.Load(), most)
+	}
+}

@@ -53,10 +53,10 @@ func (t *limitTransport) join(p *limitPass) (*queue, error) {
 	if p.ctx.Err() != nil {
 		return nil, contextError(p.ctx)
 	}
-	now := time.Now()
 	for {
-		q := t.queues.get(p.key, now)
+		q := t.queues.get(p.key, time.Now())
 		q.mu.Lock()
+		now := time.Now() // with the lock held: TestUpstreamRateFillsTwiceWhenTimeGoesBack
 		if q.gone {
 			q.mu.Unlock()
 			t.queues.drop(p.key, q)
