@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -149,10 +151,12 @@ func (errHeaderTimeout) Is(target error) bool { return target == context.Deadlin
 func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c, inner, made := enter(req, nil)
 	a := &attempt{t: t, caller: req.Context(), number: c.attempt}
+	a.begin(inner.Context())
+	ctx := context.Context(a)
 	if t.cfg.observer != nil {
 		a.began, a.key = time.Now(), t.cfg.keyer.key(c, req)
+		ctx = httptrace.WithClientTrace(a, &httptrace.ClientTrace{WroteRequest: a.wrote})
 	}
-	a.begin(inner.Context())
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {
@@ -160,13 +164,13 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
 		}
 	}()
-	resp, err := roundTrip(t.next, inner.WithContext(a))
+	resp, err := roundTrip(t.next, inner.WithContext(ctx))
 	returned = true
 	inTime := a.inTime()
 	if made {
 		c.leave(req, resp)
 	}
-	if resp != nil && resp.Request != nil && resp.Request.Context() == a {
+	if resp != nil && resp.Request != nil && resp.Request.Context() == ctx {
 		resp.Request = inner
 	}
 	if !inTime && req.Context().Err() == nil {
@@ -201,6 +205,14 @@ type attempt struct {
 	headers time.Duration // 0 until they came
 	number  int
 	key     string
+	written atomic.Int32
+}
+
+// wrote counts the requests that net/http has written whole for this attempt.
+func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
+	if info.Err == nil {
+		a.written.Add(1)
+	}
 }
 
 // begin starts the attempt's clock and has it hear of the caller's end.
@@ -279,6 +291,6 @@ func (a *attempt) tell(v verdict) {
 	}
 	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
 		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
-		Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: time.Since(a.began),
+		Written: int(a.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: time.Since(a.began),
 	})
 }

@@ -152,7 +152,7 @@ func TestTO4_TheContextEndsWithTheBodyAndNotBefore(t *testing.T) {
 				if err := ctxs[2].Err(); err != nil {
 					t.Errorf("the context ended before the body: %v", err)
 				}
-				if got := runtime.NumGoroutine(); got != goroutines {
+				if got := runtime.NumGoroutine(); got > goroutines { // those of other tests may end meanwhile
 					t.Errorf("an open body costs %d goroutines, want none", got-goroutines)
 				}
 				test.end(resp.Body)

@@ -95,7 +95,11 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%v for %s: no turn within %v", ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond))
+	bound := "MaxWait"
+	if e.Deadline {
+		bound = "the deadline"
+	}
+	return fmt.Sprintf("%v for %s: a turn needs %v, which is more than %s leaves", ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond), bound)
 }
 
 // Unwrap returns [ErrRateLimited], and [context.DeadlineExceeded] if Deadline is set.

@@ -16,6 +16,9 @@ func ExampleChain() {
 		return roundTripFunc(func(req *http.Request) (*http.Response, error) {
 			attempt++
 			req = req.Clone(req.Context()) // a RoundTripper must not change what it is given
+			if req.Header == nil {
+				req.Header = http.Header{}
+			}
 			req.Header.Set("X-Attempt", fmt.Sprint(attempt))
 			resp, err := next.RoundTrip(req)
 			if err == nil {

@@ -17,6 +17,9 @@ import (
 // nothing at all in place of content becomes the response that it should have
 // been, so that Retry and the breaker judge it, and SDKs raise their own errors.
 func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func()) *guard {
+	if resp.StatusCode >= 400 && !c.noGuard && c.idle > 0 {
+		return &guard{clock: bodyClock{first: c.idle, idle: c.idle, give: give}} // or a body that stalls hangs its reader
+	}
 	contentType := resp.Header.Get("Content-Type")
 	if c.noGuard || contentType == "" || resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent ||
 		resp.Header.Get("Content-Encoding") != "" && !resp.Uncompressed {

@@ -60,6 +60,7 @@ type AttemptEnded struct {
 	Outcome string // see above
 	Class   string // what an error answer means, as in "quota_exhausted" or "overloaded"; empty for no error answer
 	Err     error  // what ended it, or nil
+	Written int    // requests that went out whole: net/http may replay one by itself, as on a dead connection
 	Input   int64  // tokens, as far as the answer has told its usage
 	Output  int64
 	Headers time.Duration // from its start to the response's headers, 0 without

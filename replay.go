@@ -78,6 +78,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 	if err := r.current.detach(r.ctx, within); err != nil {
 		return nil, err
 	}
+	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself
 	var rc io.ReadCloser
 	switch {
 	case r.recorder == nil:
@@ -100,8 +101,11 @@ func (r *replay) possible() bool {
 }
 
 // finish says that there will be no other attempt: the caller's body is closed
-// when the last one has done with it.
-func (r *replay) finish() {
+// when the last one has done with it, which is now if that failed.
+func (r *replay) finish(failed bool) {
+	if failed && r.current != nil {
+		r.current.Close()
+	}
 	if r.recorder != nil {
 		r.recorder.finish()
 	}
@@ -169,8 +173,12 @@ func (b *sentBody) Read(p []byte) (int, error) {
 
 func (b *sentBody) Close() error {
 	b.mu.Lock()
+	closed := b.closed
 	b.closed = true
 	b.mu.Unlock()
+	if closed {
+		return nil
+	}
 	return b.rc.Close()
 }
 

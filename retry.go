@@ -185,8 +185,12 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 // gives up on an error, a [*RetryError] says how many attempts there were.
 //
 // A POST that may have been done is sent again only as [UnknownResends] allows.
-// One to a path that is not known to be inference (such as a batch that is to be
-// created) is sent again only after a 429 or when it was never sent.
+// One to a path that is not known to be inference, such as a batch that is to be
+// created, is sent again only after a 429 or when it was never sent, unless it has
+// an Idempotency-Key. Known are paths that end in chat/completions, completions,
+// messages, count_tokens, responses, embeddings, rerank, moderations,
+// :generateContent and its kin, api/chat, api/generate, api/embed, invoke… and
+// converse….
 //
 // Retry panics if an option is invalid.
 func Retry(opts ...RetryOption) Middleware {
@@ -235,7 +239,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, c.began)
 	c.budget.earn()
-	defer c.body.finish()
+	defer func() { c.body.finish(c.err != nil) }()
 
 	// The first attempt is made here: only what fails pays for the loop.
 	c.body.first()

@@ -11,11 +11,12 @@ import (
 )
 
 // guard judges the body of a good answer as it passes by. It never holds a byte
-// back and never adds one; it only decides how the body ends.
+// back and never adds one; it only decides how the body ends. Over the body of an
+// error answer it only keeps the clock.
 type guard struct {
-	dec   *wire.Decoder
-	skip  int   // bytes at the beginning that dec has seen while they were read ahead
-	ended error // what the body has ended in
+	dec   *wire.Decoder // nil for an error answer
+	skip  int           // bytes at the beginning that dec has seen while they were read ahead
+	ended error         // what the body has ended in
 
 	opened bool // content was among the bytes read ahead
 	clock  bodyClock
@@ -59,6 +60,9 @@ func (g *guard) see(p []byte) (content bool) {
 	if len(p) == 0 {
 		return content
 	}
+	if g.dec == nil {
+		return true
+	}
 	pr := g.dec.Write(p)
 	if pr.AfterFinish > 0 || pr.AfterTerminal > 0 {
 		g.note(pr)
@@ -71,10 +75,14 @@ func (g *guard) note(pr wire.Progress) {
 	defer g.mu.Unlock()
 	g.finished = g.finished || pr.AfterFinish > 0 || pr.AfterTerminal > 0
 	g.terminal = g.terminal || pr.AfterTerminal > 0
+	g.usage = g.dec.Usage()
 }
 
 // verdict says how a body ends that the transport ended with err.
 func (g *guard) verdict(err error) error {
+	if g.dec == nil {
+		return err
+	}
 	r := g.dec.End(err == io.EOF) //nolint:errorlint // Read's contract: io.EOF itself
 	g.mu.Lock()
 	g.usage = r.Usage

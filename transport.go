@@ -241,7 +241,8 @@ func (o keyOption) applyRetry(c *retryConfig)     { c.keyer = o.keyer }
 func (o keyOption) applyAttempt(c *attemptConfig) { c.keyer = o.keyer }
 func (o keyOption) applyTimeout(c *config)        { o.applyAttempt(&c.attempt) }
 
-// WithObserver sends the events of all layers to o. A nil o means none.
+// WithObserver sends events to o: in New those of all layers, and given to one
+// layer those of that layer. A nil o means none.
 func WithObserver(o Observer) CommonOption { return observerOption{o} }
 
 type observerOption struct{ observer Observer }

@@ -58,8 +58,9 @@ func Inference(path string) bool {
 		return false // .../threads/{id}/messages stores a message and asks no model
 	}
 	for _, suffix := range [...]string{
-		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank",
-		":generateContent", ":streamGenerateContent", "/api/chat", "/api/generate",
+		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank", "/moderations",
+		":generateContent", ":streamGenerateContent", ":embedContent", ":batchEmbedContents", ":countTokens", ":rawPredict", ":streamRawPredict",
+		"/api/chat", "/api/generate", "/api/embed",
 	} {
 		if strings.HasSuffix(path, suffix) {
 			return true
