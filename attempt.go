@@ -164,7 +164,7 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
 		}
 	}()
-	resp, err := t.next.RoundTrip(inner.WithContext(ctx))
+	resp, err := roundTrip(t.next, inner.WithContext(ctx))
 	returned = true
 	inTime := a.inTime()
 	if made {

@@ -59,6 +59,32 @@ func join(ctx context.Context, resp *http.Response, w watcher) bool {
 	return false
 }
 
+// own has r released when nothing more can be read of resp's body.
+func own(ctx context.Context, resp *http.Response, r releaser) {
+	if w, ok := resp.Body.(interface{ watched() *watchedBody }); ok {
+		b := w.watched()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.owner != nil {
+			r = owners{b.owner, r}
+		}
+		b.owner = r
+		return
+	}
+	if bodyless(resp) {
+		r.release()
+		return
+	}
+	new(watchedBody).begin(ctx, resp, nil, nil, r)
+}
+
+type owners [2]releaser
+
+func (o owners) release() {
+	o[0].release()
+	o[1].release()
+}
+
 // bodyless reports whether resp was over at its headers. net/http says so by
 // http.NoBody, whatever the reason; ContentLength is 0 too in the responses of
 // simple fakes that have a body.
@@ -99,15 +125,17 @@ type watchedBody struct {
 	stop     func() bool
 }
 
-// begin puts b in the place of resp's body, with w as its first watcher. g, if it
-// is not nil, judges what passes. owner may be nil.
+// begin puts b in the place of resp's body. Each of the others may be nil: w is
+// its first watcher, g judges what passes, and owner is released at the end.
 func (b *watchedBody) begin(ctx context.Context, resp *http.Response, w watcher, g *guard, owner releaser) {
 	v := judge(ctx, resp, nil) // which may read ahead in the body
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rc, b.ctx, b.plain, b.verdict = resp.Body, ctx, !streams(resp), v
 	b.guard, b.owner = g, owner
-	b.watchers = append(b.space[:0], w)
+	if w != nil {
+		b.watchers = append(b.space[:0], w)
+	}
 	resp.Body = b.dress()
 }
 
@@ -205,8 +233,14 @@ func (b *watchedBody) end(err error) {
 	if stop != nil {
 		stop()
 	}
-	for _, w := range watchers {
-		w.bodyEnded(v)
+	tellWatchers(watchers, v)
+}
+
+// tellWatchers tells all of them, also when the observer of one panics.
+func tellWatchers(watchers []watcher, v verdict) {
+	if len(watchers) > 0 {
+		defer tellWatchers(watchers[1:], v)
+		watchers[0].bodyEnded(v)
 	}
 }
 

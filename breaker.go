@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -157,7 +158,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			p.settle(outcomeFailed)
 		}
 	}()
-	resp, err := t.next.RoundTrip(inner)
+	resp, err := roundTrip(t.next, inner)
 	returned = true
 	if made {
 		c.leave(req, resp)
@@ -207,6 +208,9 @@ func (p *breakerPass) again(*http.Request) error {
 	p.mu.Lock()
 	p.ticket = t
 	p.mu.Unlock()
+	if t.probe != nil {
+		p.b.tellChanges() // of the queue's asking too, which had a lock
+	}
 	return nil
 }
 
@@ -252,11 +256,12 @@ var errFailure = errors.New("failure")
 
 func settings(b *breaker) gobreaker.Settings {
 	c := b.all.cfg
+	bucket := min(c.window, math.MaxInt64/2) / 10 // gobreaker adds to it, which must not overflow
 	return gobreaker.Settings{
 		MaxRequests: 1,
-		Interval:    c.window,
 		// BucketPeriod divides the window so that old results leave one by one.
-		BucketPeriod: c.window / 10,
+		Interval:     10 * bucket,
+		BucketPeriod: bucket,
 		// gobreaker lets a probe go after its timeout, not at it.
 		Timeout:       c.openFor - 1,
 		ReadyToTrip:   b.trips,

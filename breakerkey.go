@@ -52,13 +52,13 @@ func newBreaker(key string, all *breakerTransport) *breaker {
 	return b
 }
 
-// allow admits an attempt or reports false.
+// allow admits an attempt or reports false. Who gets a probe is to call tellChanges
+// when he holds no lock.
 func (b *breaker) allow() (ticket, bool) {
 	if period := b.closed.Load(); period >= 0 {
 		return ticket{b: b, period: int(period)}, true
 	}
 	b.mu.Lock()
-	defer b.tellChanges()
 	defer b.mu.Unlock()
 	if b.state == gobreaker.StateClosed { // since a moment ago
 		return ticket{b: b, period: b.period}, true
@@ -118,10 +118,10 @@ func (t ticket) settle(o outcome) {
 	}
 	wake := t.probe != nil || b.period != before
 	b.mu.Unlock()
-	b.tellChanges()
 	if wake {
-		b.all.wake(b.key)
+		defer b.all.wake(b.key) // also when an observer panics
 	}
+	b.tellChanges()
 }
 
 // settleProbe decides by p's outcome. When p had been given up for lost and
@@ -236,5 +236,5 @@ func (b *breaker) retire() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := &b.all.cfg
-	return b.probe == nil && (b.state == gobreaker.StateClosed || time.Since(b.opened) > c.openFor+c.window)
+	return b.probe == nil && (b.state == gobreaker.StateClosed || time.Since(b.opened)-c.window > c.openFor)
 }

@@ -2,6 +2,7 @@ package steady
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
@@ -79,20 +80,8 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 	if resp == nil || resp.Request == nil || resp.Request == req {
 		return
 	}
-	if r, ok := resp.Request.Context().Value(callContextKey{}).(*call); ok && r.root() == c.root() {
+	if _, ok := resp.Request.Context().Value(callContextKey{}).(*call); ok {
 		resp.Request = req
-	}
-}
-
-// root returns the context that the caller of the stack gave.
-func (c *call) root() context.Context {
-	ctx := c.Context
-	for {
-		outer, ok := ctx.(*call)
-		if !ok {
-			return ctx
-		}
-		ctx = outer.Context
 	}
 }
 
@@ -101,6 +90,25 @@ func (c *call) root() context.Context {
 func (c *call) fresh(inner *call, n int, req *http.Request, keyer *keyer, key string) {
 	inner.Context, inner.began, inner.attempt = c.Context, c.began, n
 	inner.keyer, inner.url, inner.key = keyer, req.URL, key
+}
+
+// roundTrip has next send req, and makes good what a fake may leave undone of the
+// contract of http.RoundTripper: there is a response or an error, and a response
+// has a body. Like http.Client, it takes no response beside an error.
+func roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(req)
+	switch {
+	case err != nil:
+		if resp != nil && resp.Body != nil {
+			resp.Body.Close()
+		}
+		return nil, err
+	case resp == nil:
+		return nil, fmt.Errorf("steady: %T returned neither a response nor an error", next)
+	case resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	return resp, nil
 }
 
 // register adds g, which is inside all those registered before it.

@@ -35,6 +35,7 @@ type heldBody struct {
 	err    error      // what ended rc, io.EOF if all of it is in buf
 	enough bool       // read no further ahead
 	closed bool       // rc is closed
+	filled bool       // nothing more will be read ahead
 	cut    bool       // the rest was given up
 }
 
@@ -64,7 +65,7 @@ func holdBody(ctx context.Context, rc io.ReadCloser, most int, within time.Durat
 func (h *heldBody) readAhead(most int) {
 	defer close(h.stopped)
 	for {
-		room := h.room()
+		room := h.room(most)
 		n, err := h.rc.Read(room)
 		if h.took(room[:n], err, most) {
 			return
@@ -74,13 +75,13 @@ func (h *heldBody) readAhead(most int) {
 
 // room returns the part of buf that the next read ahead may fill. Nobody else
 // comes near it until took has made it a part of what there is to read.
-func (h *heldBody) room() []byte {
+func (h *heldBody) room(most int) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.buf) == cap(h.buf) {
 		h.buf = slices.Grow(h.buf, max(1<<10, len(h.buf)))
 	}
-	return h.buf[len(h.buf):cap(h.buf)]
+	return h.buf[len(h.buf):min(cap(h.buf), most)]
 }
 
 // took keeps p, the part of room that a read ahead has filled, and reports whether
@@ -93,13 +94,12 @@ func (h *heldBody) took(p []byte, err error, most int) bool {
 		h.err = err
 	}
 	if h.enough {
+		h.filled = true
 		return true
 	}
 	h.seen = len(h.buf)
-	if h.look != nil && len(p) > 0 && h.look(p) {
-		return true
-	}
-	return err != nil || len(h.buf) >= most
+	h.filled = h.look != nil && len(p) > 0 && h.look(p) || err != nil || len(h.buf) >= most
+	return h.filled
 }
 
 // ahead returns what has been read ahead so far. It must not be changed.
@@ -151,7 +151,7 @@ func (h *heldBody) kept(p []byte) (n int, err error, ok bool) {
 		return 0, h.err, h.err != nil
 	}
 	n = copy(p, h.buf[h.off:])
-	if h.off += n; h.off == len(h.buf) {
+	if h.off += n; h.off == len(h.buf) && (h.filled || h.stopped == nil) {
 		h.buf, h.off = nil, 0 // a long answer need not carry its beginning along
 	}
 	return n, nil, true
@@ -174,8 +174,11 @@ func (h *heldBody) closeBase() error {
 // start; its end is io.EOF only if it is the whole.
 func (h *heldBody) drop() {
 	h.mu.Lock()
-	if h.err == nil {
+	switch {
+	case h.err == nil:
 		h.err = errNotKept
+	case h.judged && h.verdict.outcome == outcomeTruncated: // its guard is gone too
+		h.err = truncated(h.err)
 	}
 	h.enough, h.cut = true, true
 	h.mu.Unlock()

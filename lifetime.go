@@ -49,7 +49,7 @@ func (l *lifetime) Err() error {
 }
 
 // AfterFunc lets package context register a child without a goroutine. What that
-// package hands it does not block.
+// package hands it takes the child's lock, which is held during the registration.
 func (l *lifetime) AfterFunc(end func()) (stop func() bool) {
 	c := &child{end}
 	l.mu.Lock()
@@ -59,7 +59,7 @@ func (l *lifetime) AfterFunc(end func()) (stop func() bool) {
 	}
 	l.mu.Unlock()
 	if ended {
-		end()
+		go end()
 	}
 	return func() bool {
 		l.mu.Lock()

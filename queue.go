@@ -53,10 +53,10 @@ func (t *limitTransport) join(p *limitPass) (*queue, error) {
 	if p.ctx.Err() != nil {
 		return nil, contextError(p.ctx)
 	}
-	now := time.Now()
 	for {
-		q := t.queues.get(p.key, now)
+		q := t.queues.get(p.key, time.Now())
 		q.mu.Lock()
+		now := time.Now() // with the lock held: TestUpstreamRateFillsTwiceWhenTimeGoesBack
 		if q.gone {
 			q.mu.Unlock()
 			t.queues.drop(p.key, q)
@@ -86,7 +86,8 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, held bool
 		return wait, false
 	}
 	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
-		return q.holding(now)
+		wait, held = q.holding(now)
+		return max(wait, 1), held // never 0: it has not been let in
 	}
 	q.pay(p.cost, now)
 	q.ramp.went(now)
@@ -153,11 +154,14 @@ func (q *queue) until(n float64, now time.Time) time.Duration {
 
 // pay takes n tokens, and leaves a debt where there are fewer. q.mu must be held.
 func (q *queue) pay(n int, now time.Time) {
-	for q.bucket != nil && n > 0 {
-		part := min(n, q.cfg.burst) // ReserveN takes no more at a time
-		q.bucket.ReserveN(now, part)
-		n -= part
+	if q.bucket == nil {
+		return
 	}
+	if n > q.cfg.burst { // ReserveN takes no more than the burst
+		q.bucket.SetBurstAt(now, n)
+		defer q.bucket.SetBurstAt(now, q.cfg.burst)
+	}
+	q.bucket.ReserveN(now, n)
 }
 
 // leave ends an attempt that was in flight.

@@ -173,18 +173,18 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
+	returned := false
+	defer func() { // after a panic of next, or of an observer
+		if !returned {
+			p.release(false)
+		}
+	}()
 	if err := p.again(req); err != nil {
 		closeBody(req)
 		return nil, err
 	}
 	c.register(p)
-	returned := false
-	defer func() { // after a panic of next
-		if !returned {
-			p.release(false)
-		}
-	}()
-	resp, err := t.next.RoundTrip(inner)
+	resp, err := roundTrip(t.next, inner)
 	returned = true
 	if made {
 		c.leave(req, resp)
@@ -228,16 +228,15 @@ type limitPass struct {
 func (p *limitPass) again(*http.Request) error {
 	p.waited = 0
 	q, err := p.t.join(p)
+	if err == nil {
+		p.mu.Lock()
+		p.q = q
+		p.mu.Unlock()
+	}
 	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
 		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
 	}
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	p.q = q
-	p.mu.Unlock()
-	return nil
+	return err
 }
 
 func (p *limitPass) ended(v verdict) { p.release(v.outcome == outcomeRefused) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // errNotReplayable reports a request body that cannot be sent again.
@@ -70,7 +71,11 @@ func (r *replay) next() (io.ReadCloser, error) {
 	if r.body == nil {
 		return http.NoBody, nil
 	}
-	if err := r.current.detach(r.ctx); err != nil {
+	within := forever
+	if r.recorder != nil {
+		within = detachFor
+	}
+	if err := r.current.detach(r.ctx, within); err != nil {
 		return nil, err
 	}
 	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself
@@ -177,8 +182,12 @@ func (b *sentBody) Close() error {
 	return b.rc.Close()
 }
 
+// detachFor is how long a Read of a body that has no GetBody may go on when another
+// attempt wants the body: what does not come has nothing for that attempt either.
+const detachFor = 250 * time.Millisecond
+
 // detach ends the reading of b. It waits for a Read that is under way.
-func (b *sentBody) detach(ctx context.Context) error {
+func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
 	b.mu.Lock()
 	b.detached = true
 	if !b.reading {
@@ -188,9 +197,13 @@ func (b *sentBody) detach(ctx context.Context) error {
 	idle := make(chan struct{})
 	b.idle = idle
 	b.mu.Unlock()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
 	select {
 	case <-idle:
 		return nil
+	case <-timer.C:
+		return errNotReplayable
 	case <-ctx.Done():
 		return contextError(ctx)
 	}
@@ -203,94 +216,4 @@ func (b *sentBody) read(length int64) extent {
 		return extentWhole
 	}
 	return extentPart
-}
-
-// recorder keeps what has been read of a body that has no GetBody, while the
-// first attempt reads it, up to a limit. Its readers take turns: see replay.
-type recorder struct {
-	src   io.ReadCloser
-	limit int
-
-	mu      sync.Mutex // guards the rest
-	buf     []byte
-	err     error // what src ended in
-	lost    bool  // more than limit has gone by
-	readers int   // readers that have not been closed
-	final   bool  // no more readers will be opened
-	closed  bool  // src is closed
-}
-
-type recorderReader struct {
-	r      *recorder
-	off    int
-	closed bool
-}
-
-func (r *recorder) open() io.ReadCloser {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.readers++
-	return &recorderReader{r: r}
-}
-
-func (r *recorder) whole() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.lost && !r.closed
-}
-
-func (r *recorder) finish() {
-	r.mu.Lock()
-	r.final = true
-	shut := r.readers == 0 && !r.closed
-	r.closed = r.closed || shut
-	r.mu.Unlock()
-	if shut {
-		r.src.Close()
-	}
-}
-
-func (rd *recorderReader) Read(p []byte) (int, error) {
-	r := rd.r
-	r.mu.Lock()
-	if !r.lost && rd.off < len(r.buf) {
-		n := copy(p, r.buf[rd.off:])
-		rd.off += n
-		r.mu.Unlock()
-		return n, nil
-	}
-	if err := r.err; err != nil {
-		r.mu.Unlock()
-		return 0, err
-	}
-	r.mu.Unlock()
-
-	n, err := r.src.Read(p) // not under the lock: it may block, and Close must not
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = err
-	if r.lost || len(r.buf)+n > r.limit {
-		r.lost, r.buf = true, nil
-		return n, err
-	}
-	r.buf = append(r.buf, p[:n]...)
-	rd.off += n
-	return n, err
-}
-
-func (rd *recorderReader) Close() error {
-	r := rd.r
-	r.mu.Lock()
-	if !rd.closed {
-		rd.closed = true
-		r.readers--
-	}
-	shut := r.final && r.readers == 0 && !r.closed
-	r.closed = r.closed || shut
-	r.mu.Unlock()
-	if shut {
-		return r.src.Close()
-	}
-	return nil
 }

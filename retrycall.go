@@ -45,7 +45,7 @@ func (c *retryCall) send() {
 	req := c.req.WithContext(inner)
 	c.body.put(req)
 	last, lastErr := c.resp, c.err
-	c.resp, c.err = c.t.next.RoundTrip(req)
+	c.resp, c.err = roundTrip(c.t.next, req)
 	inner.leave(c.req, c.resp)
 	c.verdict = c.judge()
 	switch {

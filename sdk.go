@@ -41,23 +41,23 @@ type sdkTransport struct{ next http.RoundTripper }
 
 func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if _, stainless := req.Header[stainlessRetryCount]; !stainless {
-		return t.next.RoundTrip(req)
+		return roundTrip(t.next, req)
 	}
 	inner, done := early(req)
-	resp, err := t.next.RoundTrip(inner)
+	resp, err := roundTrip(t.next, inner)
 	switch {
 	case err == nil:
 		if resp.Request == inner {
 			resp.Request = req
 		}
 		if done != nil {
-			watch(req.Context(), resp, release(done))
+			own(req.Context(), resp, done) // an SDK reads on after the terminal event
 		}
 	case errors.Is(req.Context().Err(), context.Canceled):
-		done.call()
+		done.release()
 		return nil, err
 	default:
-		done.call()
+		done.release()
 		resp = carrier(req, err)
 	}
 	if resp.Header == nil {
@@ -69,27 +69,25 @@ func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *sdkTransport) CloseIdleConnections() { closeIdle(t.next) }
 
-// release is a context's cancel function, to be called when a body has ended.
-type release context.CancelFunc
+// earlyEnd ends the context of early. It may be nil.
+type earlyEnd context.CancelFunc
 
-func (r release) bodyEnded(verdict) { r.call() }
-
-func (r release) call() {
-	if r != nil {
-		r()
+func (e earlyEnd) release() {
+	if e != nil {
+		e()
 	}
 }
 
 // early returns req with a deadline that leaves time for an answer, and what to
 // call when it is over. Without a deadline that is req itself, and nil.
-func early(req *http.Request) (*http.Request, release) {
+func early(req *http.Request) (*http.Request, earlyEnd) {
 	deadline, ok := req.Context().Deadline()
 	if !ok {
 		return req, nil
 	}
 	margin := min(answerBefore, max(0, time.Until(deadline)/10))
 	ctx, cancel := context.WithDeadline(req.Context(), deadline.Add(-margin))
-	return req.WithContext(ctx), release(cancel)
+	return req.WithContext(ctx), earlyEnd(cancel)
 }
 
 // carrier returns the response that carries err to an SDK's caller.

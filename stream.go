@@ -130,14 +130,20 @@ func (g *guard) endsIn(caller context.Context, err error) error {
 		return fmt.Errorf("%w: no content for %v", ErrStreamStalled, g.clock.limit())
 	case clean && !g.due && r.Dialect == wire.DialectUnknown && (r.Form == wire.FormSSE || r.Form == wire.FormUnknown):
 		return err // events of something else, or none
-	case broken && clean:
-		return ErrStreamTruncated
 	case broken:
-		return fmt.Errorf("%w: %w", ErrStreamTruncated, err)
+		return truncated(err)
 	case g.due && clean && (r.Form == wire.FormHTML || r.Form == wire.FormText):
 		return answerError(notAnAnswer(), typeNotAnAnswer, "")
 	}
 	return err
+}
+
+// truncated is ErrStreamTruncated for a body that the transport ended with err.
+func truncated(err error) error {
+	if err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
+		return ErrStreamTruncated
+	}
+	return fmt.Errorf("%w: %w", ErrStreamTruncated, err)
 }
 
 // failure returns the error that has passed by, or nil.

@@ -50,6 +50,28 @@ func TestUpstreamCredit(t *testing.T) {
 	}
 }
 
+func TestUpstreamRateFillsTwiceWhenTimeGoesBack(t *testing.T) {
+	now := time.Now()
+	l := rate.NewLimiter(1, 10)
+	l.AllowN(now, 10)
+	l.AllowN(now.Add(5*time.Second), 1)
+	l.AllowN(now, 1) // by one who read the clock earlier
+	if got := l.TokensAt(now.Add(5 * time.Second)); got == 3 {
+		mended(t, upstreamRate, "fills twice over a time that it goes back by", "join may read the clock before it has the lock")
+	}
+}
+
+func TestUpstreamRateTakesADebtAtALargerBurst(t *testing.T) {
+	now := time.Now()
+	l := rate.NewLimiter(1, 5)
+	l.SetBurstAt(now, 100)
+	l.ReserveN(now, 100)
+	l.SetBurstAt(now, 5)
+	if got := l.TokensAt(now.Add(time.Hour)); l.TokensAt(now) != -95 || got != 5 {
+		t.Errorf("%s: a debt of 95 became %v tokens, and %v an hour later: queue.pay must keep it itself", upstreamRate, l.TokensAt(now), got)
+	}
+}
+
 func TestUpstreamRateWaitersBehindACancelledOneDoNotMoveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := rate.NewLimiter(1, 1)

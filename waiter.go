@@ -81,7 +81,7 @@ func (w *waiter) sleep(d time.Duration) (ended bool) {
 func (q *queue) hopeless(w *waiter, now time.Time) error {
 	wait, held := q.holding(now)
 	if !held && q.bucket != nil {
-		wait = q.until(float64(q.owed+min(w.p.cost, q.cfg.burst)), now)
+		wait = q.until(float64(q.owed)+float64(min(w.p.cost, q.cfg.burst)), now)
 	}
 	left, err := q.patience(w, held, now)
 	if !held {

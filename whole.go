@@ -3,6 +3,7 @@ package steady
 import (
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/steadyhttp/steady/internal/wire"
 )
@@ -53,8 +54,12 @@ func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 // readWhole sees whether n bytes are there at the first read, and no more.
 func (a *attempt) readWhole(h *heldBody, n int64) {
 	limit := a.t.cfg.firstContent
-	if a.timer != nil && limit > 0 {
+	switch {
+	case limit <= 0:
+	case a.timer != nil:
 		a.timer.Reset(limit)
+	default:
+		a.timer = time.AfterFunc(limit, a.interrupt)
 	}
 	buf := make([]byte, n+1)
 	read, err := h.rc.Read(buf)
@@ -66,7 +71,7 @@ func (a *attempt) readWhole(h *heldBody, n int64) {
 	if int64(read) < n && err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
 		err = io.ErrUnexpectedEOF
 	}
-	if a.timer != nil && limit > 0 && !a.timer.Stop() && a.caller.Err() == nil {
+	if limit > 0 && !a.timer.Stop() && a.caller.Err() == nil {
 		err = ErrStreamStalled
 	}
 	h.buf, h.err = buf[:read:read], err
