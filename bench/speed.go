@@ -70,22 +70,12 @@ func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
 	defer runtime.KeepAlive(ballast)
 	base, url, stop := loopback()
 	defer stop()
-	body := bytes.Repeat([]byte("q"), 2<<10)
-	var columns []where
-	for _, n := range []int{1, 8, 64, 512} {
-		columns = append(columns, where{fmt.Sprintf("memory × %d", n), n, canned, "https://llm.test", 2048, body})
-	}
-	for _, n := range []int{1, 8, 64, 512} {
-		columns = append(columns, where{fmt.Sprintf("loopback × %d", n), n, base, url, 512, body})
-	}
+	columns := columnsOf(base, url, quick)
 	if quick {
 		rounds = 2
-		for i := range columns {
-			columns[i].calls = columns[i].goroutines
-		}
 	}
 	all := runners()
-	costs, err := exact(all, canned, body)
+	costs, err := exact(all, canned, columns[0].body)
 	if err != nil {
 		return err
 	}
@@ -106,6 +96,12 @@ func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
 			ratios[r] = append(ratios[r], fmt.Sprintf("%.2f", m.ratio[r]))
 		}
 	}
+	writeSpeed(w, all, columns, alone, costs, ratios, fewest)
+	return sizes(w, base, url, rounds, deadline, quick)
+}
+
+// writeSpeed writes the speed table.
+func writeSpeed(w io.Writer, all []runner, columns []where, alone []time.Duration, costs []cost, ratios [][]string, fewest int) {
 	head := []string{"stack", "ns", "B", "allocs"}
 	for _, c := range columns {
 		head = append(head, c.name)
@@ -118,7 +114,24 @@ func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
 	writeTable(w, head, rows, true)
 	fmt.Fprintf(w, "Processor time of a call of 2 KiB with an answer of %d bytes. ns, B and allocs: in memory, one goroutine.\n"+
 		"The process has %d MiB in use besides. × n: n goroutines; the time beside the bare transport's in the same round, median of at least %d rounds in random order.\n\n", len(answer), liveHeap>>20, fewest)
-	return sizes(w, base, url, rounds, deadline, quick)
+}
+
+// columnsOf returns the columns of the speed table.
+func columnsOf(base http.RoundTripper, url string, quick bool) []where {
+	body := bytes.Repeat([]byte("q"), 2<<10)
+	var columns []where
+	for _, n := range []int{1, 8, 64, 512} {
+		columns = append(columns, where{fmt.Sprintf("memory × %d", n), n, canned, "https://llm.test", 2048, body})
+	}
+	for _, n := range []int{1, 8, 64, 512} {
+		columns = append(columns, where{fmt.Sprintf("loopback × %d", n), n, base, url, 512, body})
+	}
+	for i := range columns {
+		if quick {
+			columns[i].calls = columns[i].goroutines
+		}
+	}
+	return columns
 }
 
 // sizes writes the table of body sizes.
