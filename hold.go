@@ -25,6 +25,7 @@ type heldBody struct {
 	look    func(p []byte) (enough bool) // sees what is read ahead; may be nil
 	verdict *verdict                     // on the response, once there is one
 	stopped chan struct{}                // closed when the reading ahead has stopped
+	drained bool                         // its reader has had all that was read ahead, and reads on
 
 	mu     sync.Mutex // guards the rest
 	buf    []byte     // what has been read ahead
@@ -110,12 +111,15 @@ func (h *heldBody) ended() error {
 }
 
 func (h *heldBody) Read(p []byte) (int, error) {
-	if n, err, ok := h.kept(p); ok {
-		return n, err
-	}
-	<-h.stopped // the read that is under way brings the next bytes
-	if n, err, ok := h.kept(p); ok {
-		return n, err
+	if !h.drained {
+		if n, err, ok := h.kept(p); ok {
+			return n, err
+		}
+		<-h.stopped // the read that is under way brings the next bytes
+		if n, err, ok := h.kept(p); ok {
+			return n, err
+		}
+		h.drained = true
 	}
 	n, err := h.rc.Read(p)
 	if err != nil {
