@@ -297,6 +297,9 @@ func TestSG4_KeepAlivesDoNotHideAStall(t *testing.T) {
 				if at, n := base.last().closedAt(); n == 0 || at != 4*time.Second || base.attempts() != 1 {
 					t.Errorf("the base's body was closed %d times, first after %v, of %d attempts", n, at, base.attempts())
 				}
+				if cause := context.Cause(base.last().ctx); !errors.Is(cause, steady.ErrStreamStalled) {
+					t.Errorf("the attempt's context ended by %v, want the stall", cause)
+				}
 				if _, again := resp.Body.Read(make([]byte, 1)); !errors.Is(again, steady.ErrStreamStalled) {
 					t.Errorf("the next read ends in %v, want the same", again)
 				}
@@ -391,16 +394,20 @@ func (c *comparer) Write(p []byte) (int, error) {
 
 // A large event that takes long to arrive is content on its way, and no stall.
 func TestSG6_ABigLineOnASlowLineIsNoStall(t *testing.T) {
-	for _, test := range []struct{ name, head, tail string }{
-		{"an event", lineHead, lineTail},
-		{"a document", `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`, `"},"finish_reason":"stop"}]}`},
+	for _, test := range []struct{ name, head, next, tail string }{
+		{"two events", lineHead, `"},"finish_reason":null}]}` + "\n\n" + lineHead, lineTail},
+		{"a document", `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`, "", `"},"finish_reason":"stop"}]}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			pieces := []piece{{data: test.head}}
 			want := test.head
 			for i := range 100 {
-				pieces = append(pieces, piece{at: time.Duration(i) * 2 * time.Second, data: strings.Repeat("b", 2048)})
-				want += strings.Repeat("b", 2048)
+				more := strings.Repeat("b", 2048)
+				if i == 60 { // the next is smaller
+					more += test.next
+				}
+				pieces = append(pieces, piece{at: time.Duration(i) * 2 * time.Second, data: more})
+				want += more
 			}
 			pieces = append(pieces, piece{at: 200 * time.Second, data: test.tail}, piece{at: 200 * time.Second, err: io.EOF})
 			base := &feeding{pieces: pieces}

@@ -556,6 +556,17 @@ func TestABodyThatIsSomethingElseDoesNotStallWhileItComes(t *testing.T) {
 	})
 }
 
+// Without a look at its beginning a page is told at its end.
+func TestAPageThatIsNotLookedAtFirst(t *testing.T) {
+	base := &feeding{pieces: all(io.EOF, "<html>sorry</html>")}
+	resp, heard := asked(t, t.Context(), base, steady.WithTimeouts(steady.FirstEvent(0)))
+	got, err := io.ReadAll(resp.Body)
+	if answer, ok := errors.AsType[*steady.AnswerError](err); !ok || answer.Class != "gateway" || string(got) != "<html>sorry</html>" || base.attempts() != 1 {
+		t.Errorf("got %q and %v after %d attempts, want the page and an AnswerError of class gateway", got, err, base.attempts())
+	}
+	wantEnd(t, heard, "failed")
+}
+
 // An end to nothing is no answer however late it comes.
 func TestAnEndToNothingThatComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
