@@ -12,9 +12,11 @@ type bodyClock struct {
 	first, idle time.Duration // how long the first content, and the next, may take; 0 means for ever
 	give        func()        // called when it is over, to end the read
 
-	begun   bool // there has been content
-	waited  time.Duration
-	since   time.Time // when the read that waits began; zero if none does
+	epoch   time.Time     // what since counts from: half as dear as the time of day
+	begun   bool          // there has been content
+	waited  time.Duration // by reads that are over, since there was content
+	since   time.Duration // when the read that waits began
+	waiting bool          // a read waits
 	rc      io.Closer
 	timer   *time.Timer
 	armed   bool
@@ -36,15 +38,13 @@ func (c *bodyClock) start(g *guard, rc io.Closer) {
 	if limit == 0 {
 		return
 	}
-	c.rc, c.since = rc, time.Now()
-	switch {
-	case c.armed:
-	case c.timer == nil:
+	if c.timer == nil {
+		c.epoch, c.rc = time.Now(), rc
 		c.timer = time.AfterFunc(limit-c.waited, g.fired)
-	default:
+	} else if !c.armed {
 		c.timer.Reset(limit - c.waited)
 	}
-	c.armed = true
+	c.since, c.waiting, c.armed = time.Since(c.epoch), true, true
 }
 
 // halt notes that the read is over, and whether it brought content.
@@ -55,10 +55,10 @@ func (c *bodyClock) halt(content bool) {
 	case content:
 		c.begun, c.waited = true, 0
 		c.stop() // the other limit may be shorter
-	case !c.since.IsZero():
-		c.waited += time.Since(c.since)
+	case c.waiting:
+		c.waited += time.Since(c.epoch) - c.since
 	}
-	c.since = time.Time{}
+	c.waiting = false
 }
 
 func (c *bodyClock) stop() {
@@ -72,12 +72,12 @@ func (g *guard) fired() {
 	g.mu.Lock()
 	c := &g.clock
 	limit := c.limit()
-	if c.since.IsZero() || limit == 0 || g.end != nil { // nobody waits: the next read arms it again
+	if !c.waiting || limit == 0 || g.end != nil { // nobody waits: the next read arms it again
 		c.armed = false
 		g.mu.Unlock()
 		return
 	}
-	if left := limit - c.waited - time.Since(c.since); left > 0 {
+	if left := limit - c.waited - (time.Since(c.epoch) - c.since); left > 0 {
 		c.timer.Reset(left)
 		g.mu.Unlock()
 		return

@@ -186,6 +186,7 @@ func TestSG3_A200ThatIsNoSuccess(t *testing.T) {
 		{name: "c: an error after two content events", contentType: "text/event-stream", body: roleEvent + wordEvent + wordEvent + overloadedEvent + doneEvent, requests: 1, status: 200, err: &steady.AnswerError{}, outcome: "overloaded", class: "overloaded", bytes: true},
 		{name: "d: a JSON error in an event stream", contentType: "text/event-stream", body: `{"error":{"type":"overloaded_error","message":"x"}}`, requests: 2, status: 529, outcome: "overloaded", class: "overloaded", bytes: true},
 		{name: "e: a JSON error", contentType: "application/json", body: `{"error":{"type":"invalid_request_error","message":"x"}}`, requests: 1, status: 400, outcome: "declined", class: "invalid_request", bytes: true},
+		{name: "e: a JSON answer with an error in it", contentType: "application/json", body: `{"choices":[{"index":0,"message":{"role":"assistant","content":"Hel"},"finish_reason":"error"}],"error":{"code":503,"message":"Overloaded"}}`, requests: 2, status: 529, outcome: "overloaded", class: "overloaded", bytes: true},
 		{name: "f: a page", contentType: "text/html", body: page, requests: 2, status: 502, outcome: "unknown", class: "gateway", bytes: true},
 		{name: "f: a page that calls itself an event stream", contentType: "text/event-stream", body: page, requests: 2, status: 502, outcome: "unknown", class: "gateway", bytes: true},
 		{name: "f: text that calls itself JSON", contentType: "application/json", body: "upstream request timeout", requests: 2, status: 502, outcome: "unknown", class: "gateway", bytes: true},
@@ -296,6 +297,9 @@ func TestSG4_KeepAlivesDoNotHideAStall(t *testing.T) {
 				if at, n := base.last().closedAt(); n == 0 || at != 4*time.Second || base.attempts() != 1 {
 					t.Errorf("the base's body was closed %d times, first after %v, of %d attempts", n, at, base.attempts())
 				}
+				if cause := context.Cause(base.last().ctx); !errors.Is(cause, steady.ErrStreamStalled) {
+					t.Errorf("the attempt's context ended by %v, want the stall", cause)
+				}
 				if _, again := resp.Body.Read(make([]byte, 1)); !errors.Is(again, steady.ErrStreamStalled) {
 					t.Errorf("the next read ends in %v, want the same", again)
 				}
@@ -390,16 +394,20 @@ func (c *comparer) Write(p []byte) (int, error) {
 
 // A large event that takes long to arrive is content on its way, and no stall.
 func TestSG6_ABigLineOnASlowLineIsNoStall(t *testing.T) {
-	for _, test := range []struct{ name, head, tail string }{
-		{"an event", lineHead, lineTail},
-		{"a document", `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`, `"},"finish_reason":"stop"}]}`},
+	for _, test := range []struct{ name, head, next, tail string }{
+		{"two events", lineHead, `"},"finish_reason":null}]}` + "\n\n" + lineHead, lineTail},
+		{"a document", `{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`, "", `"},"finish_reason":"stop"}]}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			pieces := []piece{{data: test.head}}
 			want := test.head
 			for i := range 100 {
-				pieces = append(pieces, piece{at: time.Duration(i) * 2 * time.Second, data: strings.Repeat("b", 2048)})
-				want += strings.Repeat("b", 2048)
+				more := strings.Repeat("b", 2048)
+				if i == 60 { // the next is smaller
+					more += test.next
+				}
+				pieces = append(pieces, piece{at: time.Duration(i) * 2 * time.Second, data: more})
+				want += more
 			}
 			pieces = append(pieces, piece{at: 200 * time.Second, data: test.tail}, piece{at: 200 * time.Second, err: io.EOF})
 			base := &feeding{pieces: pieces}

@@ -86,7 +86,7 @@ func (g *guard) enough(p []byte) bool {
 // answer. It reports whether the response is to be taken as it is now.
 func (g *guard) rejects(resp *http.Response, held *heldBody) bool {
 	frame, v, failed := g.dec.Failure()
-	if failed && (!g.opened || g.dec.Form() == wire.FormJSON) {
+	if failed && !g.opened {
 		turn(resp, held, v.Class.Status(), errorBody(frame, v), v)
 		return true
 	}

@@ -504,3 +504,102 @@ func TestSocketsWithTrailersAndCompression(t *testing.T) {
 		rt.CloseIdleConnections()
 	}
 }
+
+// The terminal event ends the attempt, whether or not the server closes; what has
+// been read ahead has not passed before the caller has it.
+func TestTheTerminalEventEndsTheAttempt(t *testing.T) {
+	for _, pieces := range [][]piece{
+		{{data: wholeChat}},
+		{{data: wholeChat[:300]}, {at: time.Second, data: wholeChat[300:]}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			heard := &events{}
+			rt := must(t)(steady.New(steady.WithBase(&feeding{pieces: pieces}), steady.WithObserver(heard)))
+			resp, err := rt.RoundTrip(streamRequest(t, t.Context(), "https://llm.test", chat))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range len(wholeChat) {
+				if got := len(of[steady.AttemptEnded](heard)); got != 0 || rt.State()[0].InFlight != 1 {
+					t.Fatalf("after %d of %d bytes %d attempts are over: %+v", i, len(wholeChat), got, rt.State())
+				}
+				if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if e := wantEnd(t, heard, "ok"); e.Input != 7 || rt.State()[0].InFlight != 0 {
+				t.Errorf("ended as %+v, state %+v, want the usage and nothing in flight", e, rt.State())
+			}
+			resp.Body.Close()
+			wantEnd(t, heard, "ok")
+		})
+	}
+}
+
+// A body that says that it is JSON and is not has no content to wait for: bytes
+// are enough.
+func TestABodyThatIsSomethingElseDoesNotStallWhileItComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pieces []piece
+		for i := range 20 {
+			pieces = append(pieces, piece{at: time.Duration(i) * 3 * time.Second, data: "\x1f\x8b"})
+		}
+		base := &feeding{header: jsonType, pieces: append(pieces, piece{at: time.Minute, err: io.EOF})}
+		rt := must(t)(steady.New(steady.WithBase(base), steady.WithTimeouts(steady.FirstContent(4*time.Second), steady.Idle(4*time.Second))))
+		resp, err := rt.RoundTrip(requestTo(t, http.MethodGet, "/v1/files/f/content", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, resp); len(got) != 40 {
+			t.Errorf("got %d bytes, want 40", len(got))
+		}
+	})
+}
+
+// Without a look at its beginning a page is told at its end.
+func TestAPageThatIsNotLookedAtFirst(t *testing.T) {
+	base := &feeding{pieces: all(io.EOF, "<html>sorry</html>")}
+	resp, heard := asked(t, t.Context(), base, steady.WithTimeouts(steady.FirstEvent(0)))
+	got, err := io.ReadAll(resp.Body)
+	if answer, ok := errors.AsType[*steady.AnswerError](err); !ok || answer.Class != "gateway" || string(got) != "<html>sorry</html>" || base.attempts() != 1 {
+		t.Errorf("got %q and %v after %d attempts, want the page and an AnswerError of class gateway", got, err, base.attempts())
+	}
+	wantEnd(t, heard, "failed")
+}
+
+// An end to nothing is no answer however late it comes.
+func TestAnEndToNothingThatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &feeding{pieces: []piece{{data: roleEvent}, {at: 5 * time.Second, data: doneEvent}, {at: 6 * time.Second, err: io.EOF}}}
+		resp, heard := asked(t, t.Context(), base)
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, steady.ErrStreamTruncated) {
+			t.Errorf("ends in %v, want ErrStreamTruncated", err)
+		}
+		wantEnd(t, heard, "truncated")
+	})
+}
+
+// A model may end without a word, and that is its answer: it is not waited for,
+// not asked again and no failure.
+func TestAnAnswerWithoutContentThatSaysHowItEnded(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		pieces []piece
+	}{
+		{"left open", []piece{{data: roleEvent + stopEvent}, {at: time.Minute, err: io.EOF}}},
+		{"ended", []piece{{data: roleEvent + stopEvent, err: io.EOF}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			base := &feeding{pieces: test.pieces}
+			resp, heard := asked(t, t.Context(), base)
+			if back := time.Since(start); back != 0 || base.attempts() != 1 {
+				t.Errorf("%s: the response came after %v and %d attempts, want at once and 1", test.name, back, base.attempts())
+			}
+			if got := read(t, resp); got != roleEvent+stopEvent {
+				t.Errorf("%s: got %q", test.name, got)
+			}
+			wantEnd(t, heard, "ok")
+		})
+	}
+}

@@ -27,6 +27,7 @@ type heldBody struct {
 	verdict verdict                      // on the response, once it is judged
 	judged  bool
 	stopped chan struct{} // closed when the reading ahead has stopped; nil if that was done at once
+	drained bool          // its reader has had all that was read ahead, and reads on
 
 	mu     sync.Mutex // guards the rest
 	buf    []byte     // what has been read ahead
@@ -124,14 +125,17 @@ func (h *heldBody) ended() error {
 }
 
 func (h *heldBody) Read(p []byte) (int, error) {
-	if n, err, ok := h.kept(p); ok {
-		return n, err
-	}
-	if h.stopped != nil {
-		<-h.stopped // the read that is under way brings the next bytes
-	}
-	if n, err, ok := h.kept(p); ok {
-		return n, err
+	if !h.drained {
+		if n, err, ok := h.kept(p); ok {
+			return n, err
+		}
+		if h.stopped != nil {
+			<-h.stopped // the read that is under way brings the next bytes
+		}
+		if n, err, ok := h.kept(p); ok {
+			return n, err
+		}
+		h.drained = true
 	}
 	n, err := h.rc.Read(p)
 	if err != nil {
