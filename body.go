@@ -188,8 +188,8 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		b.mu.Unlock()
 	}
 	if b.guard != nil {
-		err = b.guard.pass(p[:n], err)
-		if err == nil && b.guard.over() {
+		var over bool
+		if err, over = b.guard.pass(b.ctx, p[:n], err); err == nil && over {
 			b.end(io.EOF)
 		}
 	}
@@ -221,10 +221,13 @@ func (b *watchedBody) end(err error) {
 		return
 	}
 	b.over = true
-	b.verdict = b.judge(err)
 	if b.guard != nil {
-		b.verdict.usage = b.guard.stop()
+		usage, failed := b.guard.stop()
+		if b.verdict.usage = usage; failed != nil {
+			err = failed
+		}
 	}
+	b.verdict = b.judge(err)
 	watchers, stop, v := b.watchers, b.stop, b.verdict
 	b.mu.Unlock()
 	if stop != nil {
@@ -250,7 +253,8 @@ func (b *watchedBody) judge(err error) verdict {
 		return v
 	}
 	early := errors.Is(err, errLeftEarly)
-	if early && (b.plain && b.read || b.guard != nil && b.guard.whole()) {
+	left := early || errors.Is(b.ctx.Err(), context.Canceled)
+	if early && b.plain && b.read || left && b.guard != nil && b.guard.whole() {
 		return v
 	}
 	if answer, ok := errors.AsType[*AnswerError](err); ok {
@@ -258,7 +262,7 @@ func (b *watchedBody) judge(err error) verdict {
 		return v
 	}
 	switch {
-	case early, errors.Is(b.ctx.Err(), context.Canceled):
+	case left:
 		v.outcome = outcomeCancelled
 	case errors.Is(err, ErrStreamStalled):
 		v.outcome, v.err = outcomeStalled, err

@@ -31,17 +31,20 @@ func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func(
 		return nil // not an answer of a model, or not to be told from one
 	case bodyless(resp):
 		if look && declared != wire.FormText {
-			turn(resp, nil, http.StatusBadGateway, "application/json", errorBody(nil, notAnAnswer()), notAnAnswer())
+			turn(resp, nil, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
 		}
 		return nil
 	}
-	g := &guard{dec: wire.NewDecoder(contentType, req.URL.Path)}
+	g := &guard{due: inference(req), dec: wire.NewDecoder(contentType, req.URL.Path)}
 	g.clock.first, g.clock.idle, g.clock.give = c.firstContent, c.idle, give
 	if !look {
 		return g
 	}
-	began := time.Now()
-	held := holdBody(req.Context(), resp.Body, heldBytes, c.firstEvent, g.enough)
+	began, within := time.Now(), c.firstEvent
+	if c.firstContent > 0 {
+		within = min(within, c.firstContent)
+	}
+	held := holdBody(req.Context(), resp.Body, heldBytes, within, g.enough)
 	resp.Body = held
 	if g.skip = held.seenAhead(); declared == wire.FormText && !answers(held.ahead()) || g.rejects(resp, held) {
 		return nil
@@ -57,7 +60,11 @@ func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func(
 func answers(text []byte) bool {
 	text = bytes.TrimLeft(text, "\xEF\xBB\xBF \t\r\n")
 	for _, s := range [...]string{"{", "data:", "event:", ":", "<!doctype html", "<html"} {
-		if len(text) >= len(s) && strings.EqualFold(string(text[:len(s)]), s) {
+		n := len(s)
+		if s[0] == '<' && len(text) > 0 {
+			n = min(n, len(text)) // a page may drip
+		}
+		if len(text) >= n && strings.EqualFold(string(text[:n]), s[:n]) {
 			return true
 		}
 	}
@@ -67,10 +74,12 @@ func answers(text []byte) bool {
 // enough looks at what is read ahead, and reports whether it tells how the answer
 // begins.
 func (g *guard) enough(p []byte) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	pr := g.dec.Write(p)
 	g.note(pr)
 	g.opened = g.opened || pr.Content > 0
-	return pr.Content > 0 || pr.AfterError > 0 || pr.AfterFinish > 0 || pr.AfterTerminal > 0
+	return g.opened || g.finished || pr.AfterError > 0
 }
 
 // rejects turns resp into what its beginning says that it is, if that is no
@@ -78,24 +87,21 @@ func (g *guard) enough(p []byte) bool {
 func (g *guard) rejects(resp *http.Response, held *heldBody) bool {
 	frame, v, failed := g.dec.Failure()
 	if failed && (!g.opened || g.dec.Form() == wire.FormJSON) {
-		turn(resp, held, v.Class.Status(), "application/json", errorBody(frame, v), v)
+		turn(resp, held, v.Class.Status(), errorBody(frame, v), v)
 		return true
-	}
-	if held.ended() == nil {
-		return false
 	}
 	switch form := g.dec.Form(); {
-	case form == wire.FormHTML:
-		turn(resp, held, http.StatusBadGateway, resp.Header.Get("Content-Type"), held.ahead(), notAnAnswer())
+	case form == wire.FormHTML, form == wire.FormText:
+		held.verdict, held.judged = relabel(resp, http.StatusBadGateway, notAnAnswer()), true
 		return true
-	case form == wire.FormText:
+	case held.ended() == nil:
 	case form == wire.FormUnknown && held.ended() == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
-		turn(resp, held, http.StatusBadGateway, "application/json", errorBody(nil, notAnAnswer()), notAnAnswer())
+		turn(resp, held, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
 		return true
 	case !g.opened && !g.finished:
-		// It broke off before there was any content. The bytes stay what they
+		// It ended before there was any content. The bytes stay what they
 		// are, for the guard to end them in an error, but Retry may ask again.
-		held.verdict, held.judged = verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true}, true
+		held.verdict, held.judged = verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true, err: ErrStreamTruncated}, true
 	}
 	return false
 }
@@ -110,17 +116,23 @@ const typeNotAnAnswer = "not_an_answer"
 
 // turn makes resp the error answer that it should have been, and puts the verdict
 // on it with it.
-func turn(resp *http.Response, held *heldBody, status int, contentType string, body []byte, w wire.Verdict) {
+func turn(resp *http.Response, held *heldBody, status int, body []byte, w wire.Verdict) {
 	if held != nil {
 		held.drop()
 	}
+	v := relabel(resp, status, w)
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Set("Content-Type", "application/json")
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	resp.ContentLength, resp.TransferEncoding, resp.Uncompressed = int64(len(body)), nil, false
+	resp.Body = &heldBody{rc: io.NopCloser(bytes.NewReader(nil)), buf: body, err: io.EOF, closed: true, verdict: v, judged: true}
+}
+
+// relabel gives resp the status that it deserves and leaves its body alone.
+func relabel(resp *http.Response, status int, w wire.Verdict) verdict {
 	resp.StatusCode = status
 	resp.Status = strconv.Itoa(status) + " " + http.StatusText(status)
 	resp.Header = resp.Header.Clone()
-	resp.Header.Del("Content-Encoding")
-	resp.Header.Set("Content-Type", contentType)
-	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	resp.ContentLength, resp.Uncompressed = int64(len(body)), false
 	v := verdict{
 		outcome: outcomeOf(w, status), status: status, class: w.Class,
 		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "",
@@ -128,7 +140,7 @@ func turn(resp *http.Response, held *heldBody, status int, contentType string, b
 	if w.Type == typeNotAnAnswer {
 		v.outcome = outcomeUnknown
 	}
-	resp.Body = &heldBody{rc: io.NopCloser(bytes.NewReader(nil)), buf: body, err: io.EOF, closed: true, verdict: v, judged: true}
+	return v
 }
 
 // errorBody returns frame if it is an error in the form that SDKs read from the

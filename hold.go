@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -62,20 +63,32 @@ func holdBody(ctx context.Context, rc io.ReadCloser, most int, within time.Durat
 
 func (h *heldBody) readAhead(most int) {
 	defer close(h.stopped)
-	var chunk [4 << 10]byte
 	for {
-		n, err := h.rc.Read(chunk[:])
-		if h.took(chunk[:n], err, most) {
+		room := h.room()
+		n, err := h.rc.Read(room)
+		if h.took(room[:n], err, most) {
 			return
 		}
 	}
 }
 
-// took keeps what a read ahead has brought and reports whether it was the last.
+// room returns the part of buf that the next read ahead may fill. Nobody else
+// comes near it until took has made it a part of what there is to read.
+func (h *heldBody) room() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.buf) == cap(h.buf) {
+		h.buf = slices.Grow(h.buf, max(1<<10, len(h.buf)))
+	}
+	return h.buf[len(h.buf):cap(h.buf)]
+}
+
+// took keeps p, the part of room that a read ahead has filled, and reports whether
+// it was the last.
 func (h *heldBody) took(p []byte, err error, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.buf = append(h.buf, p...)
+	h.buf = h.buf[:len(h.buf)+len(p)]
 	if !h.cut {
 		h.err = err
 	}
@@ -138,7 +151,9 @@ func (h *heldBody) kept(p []byte) (n int, err error, ok bool) {
 		return 0, h.err, h.err != nil
 	}
 	n = copy(p, h.buf[h.off:])
-	h.off += n
+	if h.off += n; h.off == len(h.buf) {
+		h.buf, h.off = nil, 0 // a long answer need not carry its beginning along
+	}
 	return n, nil, true
 }
 

@@ -90,6 +90,9 @@ func invalidOptions() []invalid {
 	limit("WithKey(nil): ", 1, 1, steady.WithKey(nil))
 
 	attempt("HeaderTimeout(-1s): ", steady.HeaderTimeout(-time.Second))
+	attempt("FirstContent(-1s): ", steady.FirstContent(-time.Second))
+	attempt("Idle(-1ns): ", steady.Idle(-1))
+	attempt("FirstEvent(-2s): ", steady.FirstEvent(-2*time.Second))
 	attempt("WithKey(nil): ", steady.WithKey(nil))
 
 	only("WithConcurrency(0): ", steady.WithConcurrency(0))

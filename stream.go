@@ -1,11 +1,11 @@
 package steady
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/steadyhttp/steady/internal/wire"
 )
@@ -14,39 +14,42 @@ import (
 // back and never adds one; it only decides how the body ends. Over the body of an
 // error answer it only keeps the clock.
 type guard struct {
-	dec   *wire.Decoder // nil for an error answer
-	skip  int           // bytes at the beginning that dec has seen while they were read ahead
-	ended error         // what the body has ended in
+	due bool // an answer of a model: nothing else will do
 
-	opened bool // content was among the bytes read ahead
-	clock  bodyClock
-
-	mu       sync.Mutex // guards the rest, which is read when a body is closed
-	finished bool       // the answer is whole; its usage may still come
-	terminal bool       // nothing is due after it
-	usage    wire.Usage
+	mu       sync.Mutex    // guards the rest: the reader's, but the body may be ended by others
+	dec      *wire.Decoder // nil for an error answer
+	skip     int           // bytes at the beginning that dec has seen while they were read ahead
+	partial  int64         // size of the unfinished event when it last counted as content
+	opened   bool          // content was among the bytes read ahead
+	finished bool          // the answer is whole; its usage may still come
+	terminal bool          // nothing is due after it
+	end      error         // what the body ended in
+	clock    bodyClock
 }
 
 // waits notes that a read on rc, the body under the guard, begins.
-func (g *guard) waits(rc io.Closer) { g.clock.start(rc) }
+func (g *guard) waits(rc io.Closer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end == nil {
+		g.clock.start(g, rc)
+	}
+}
 
 // pass looks at p, which has been read, and at what ended the read. It returns
-// what the read is to end in.
-func (g *guard) pass(p []byte, err error) error {
-	content := g.see(p)
-	stalled := g.clock.halt(content)
-	switch {
-	case stalled && err != io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
-		if err == nil {
-			return nil // the bytes first; the next read will tell
-		}
-		return fmt.Errorf("%w: no content for %v", ErrStreamStalled, g.clock.limitNow())
-	case err == nil:
-		return nil
-	case g.ended == nil:
-		g.ended = g.verdict(err)
+// what the read is to end in, and whether the terminal event has passed, and all
+// that was read with it. caller is the context of whom the body belongs to.
+func (g *guard) pass(caller context.Context, p []byte, err error) (end error, over bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end != nil {
+		return g.end, true
 	}
-	return g.ended
+	g.clock.halt(g.see(p))
+	if err != nil {
+		g.end = g.endsIn(caller, err)
+	}
+	return g.end, g.terminal && g.skip == 0 && (g.finished || g.clock.begun)
 }
 
 // see feeds the decoder and reports whether content has passed.
@@ -57,46 +60,80 @@ func (g *guard) see(p []byte) (content bool) {
 		p = p[n:]
 		content = g.skip == 0 && g.opened
 	}
-	if len(p) == 0 {
+	switch {
+	case len(p) == 0:
 		return content
-	}
-	if g.dec == nil {
+	case g.dec == nil:
 		return true
 	}
+	return g.look(p) || content
+}
+
+// look feeds the decoder with p, which it has not seen yet.
+func (g *guard) look(p []byte) (content bool) {
 	pr := g.dec.Write(p)
-	if pr.AfterFinish > 0 || pr.AfterTerminal > 0 {
-		g.note(pr)
-	}
-	return content || pr.Content > 0
+	g.note(pr)
+	return pr.Content > 0 || g.grown(pr.Partial) || g.foreign()
 }
 
 func (g *guard) note(pr wire.Progress) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.finished = g.finished || pr.AfterFinish > 0 || pr.AfterTerminal > 0
 	g.terminal = g.terminal || pr.AfterTerminal > 0
-	g.usage = g.dec.Usage()
+	g.finished = g.finished || pr.AfterFinish > 0
 }
 
-// verdict says how a body ends that the transport ended with err.
-func (g *guard) verdict(err error) error {
+// A large event is content while it is still on its way: it counts each time
+// that it has grown by this much. No keep-alive is as large.
+const grownBytes = 1 << 10
+
+func (g *guard) grown(partial int64) bool {
+	if partial < g.partial {
+		g.partial = 0 // that of another event
+	}
+	if partial-g.partial < grownBytes {
+		return false
+	}
+	g.partial = partial
+	return true
+}
+
+// foreign reports whether the body is nothing that has content of its own, so
+// that any byte counts.
+func (g *guard) foreign() bool {
+	switch g.dec.Form() {
+	case wire.FormHTML, wire.FormText, wire.FormOpaque:
+		return true
+	}
+	return false
+}
+
+// endsIn says how a body ends that the transport ended with err.
+func (g *guard) endsIn(caller context.Context, err error) error {
+	clean := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	if g.dec == nil {
+		if g.clock.stalled && !clean {
+			return fmt.Errorf("%w: nothing for %v", ErrStreamStalled, g.clock.limit())
+		}
 		return err
 	}
-	r := g.dec.End(err == io.EOF) //nolint:errorlint // Read's contract: io.EOF itself
-	g.mu.Lock()
-	g.usage = r.Usage
-	g.mu.Unlock()
-	_, v, failed := g.dec.Failure()
+	r := g.dec.End(clean)
+	broken := r.Truncated || r.Complete && r.Retryable // the latter is an end to nothing
 	switch {
-	case errors.Is(err, ErrStreamStalled):
-		return err
-	case failed:
-		return &AnswerError{Class: v.Class.String(), Type: r.Error.Type, Code: r.Error.Code, class: v.Class, verdict: v}
-	case r.Truncated:
-		return truncated(err)
+	case r.Error.Position != "":
+		return g.failure()
+	case !clean && caller.Err() != nil:
+		return err // he has left; what was missing is not the answer's fault
 	case r.Complete && r.Strength == wire.StrengthStrong:
 		return io.EOF // whole: what the connection did afterwards is nobody's loss
+	case errors.Is(err, ErrStreamStalled):
+		return err
+	case g.clock.stalled && !clean:
+		return fmt.Errorf("%w: no content for %v", ErrStreamStalled, g.clock.limit())
+	case clean && !g.due && r.Dialect == wire.DialectUnknown && (r.Form == wire.FormSSE || r.Form == wire.FormUnknown):
+		return err // events of something else, or none
+	case broken:
+		return truncated(err)
+	case g.due && clean && (r.Form == wire.FormHTML || r.Form == wire.FormText):
+		return answerError(notAnAnswer(), typeNotAnAnswer, "")
 	}
 	return err
 }
@@ -109,122 +146,33 @@ func truncated(err error) error {
 	return fmt.Errorf("%w: %w", ErrStreamTruncated, err)
 }
 
-// over reports whether the terminal event has passed, and all that was read with
-// it.
-func (g *guard) over() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.terminal && g.skip == 0
+// failure returns the error that has passed by, or nil.
+func (g *guard) failure() error {
+	if _, v, ok := g.dec.Failure(); ok {
+		return answerError(v, v.Type, v.Code)
+	}
+	return nil
+}
+
+func answerError(v wire.Verdict, typ, code string) *AnswerError {
+	return &AnswerError{Class: v.Class.String(), Type: typ, Code: code, class: v.Class, verdict: v}
 }
 
 // whole reports whether the answer is, as far as it has passed.
 func (g *guard) whole() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.finished
+	return g.finished || g.terminal && g.clock.begun
 }
 
-// stop ends the clock and returns the usage.
-func (g *guard) stop() wire.Usage {
-	g.clock.stop()
+// stop ends the clock. It returns what has been told so far of usage and of an
+// error, which is the end of the answer whoever ends the body.
+func (g *guard) stop() (wire.Usage, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.usage
-}
-
-// bodyClock runs while a read on the body waits, and is set back by content. A
-// slow reader does not make it run, and keep-alives do not set it back.
-type bodyClock struct {
-	first, idle time.Duration // how long the first content, and the next, may take; 0 means for ever
-	give        func()        // called when it is over, to end the read
-
-	mu      sync.Mutex // guards the rest
-	begun   bool       // there has been content
-	waited  time.Duration
-	since   time.Time // when the read that waits began; zero if none does
-	rc      io.Closer
-	timer   *time.Timer
-	armed   bool
-	stalled bool
-}
-
-func (c *bodyClock) limit() time.Duration {
-	if c.begun {
-		return c.idle
+	g.clock.stop()
+	if g.dec == nil {
+		return wire.Usage{}, nil
 	}
-	return c.first
-}
-
-func (c *bodyClock) limitNow() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.limit()
-}
-
-// start notes that a read waits. The timer that is armed goes on from read to
-// read; it is set right when it fires, so that a read costs no timer.
-func (c *bodyClock) start(rc io.Closer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	limit := c.limit()
-	if limit == 0 {
-		return
-	}
-	c.rc, c.since = rc, time.Now()
-	if c.armed {
-		return
-	}
-	c.armed = true
-	if c.timer == nil {
-		c.timer = time.AfterFunc(limit-c.waited, c.fired)
-	} else {
-		c.timer.Reset(limit - c.waited)
-	}
-}
-
-// halt notes that the read is over, and whether it brought content. It reports
-// whether the clock had run out.
-func (c *bodyClock) halt(content bool) (stalled bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.since.IsZero() {
-		c.waited += time.Since(c.since)
-		c.since = time.Time{}
-	}
-	if content {
-		c.begun, c.waited = true, 0
-		if c.armed && c.timer.Stop() {
-			c.armed = false // the other limit may be shorter
-		}
-	}
-	return c.stalled
-}
-
-// fired looks whether the time is really up.
-func (c *bodyClock) fired() {
-	c.mu.Lock()
-	limit := c.limit()
-	if c.since.IsZero() || limit == 0 { // nobody waits: the next read arms it again
-		c.armed = false
-		c.mu.Unlock()
-		return
-	}
-	if left := limit - c.waited - time.Since(c.since); left > 0 {
-		c.timer.Reset(left)
-		c.mu.Unlock()
-		return
-	}
-	c.armed, c.stalled = false, true
-	give, rc := c.give, c.rc
-	c.mu.Unlock()
-	give()
-	rc.Close()
-}
-
-func (c *bodyClock) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	return g.dec.Usage(), g.failure()
 }

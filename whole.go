@@ -13,8 +13,8 @@ import (
 // goroutine nor a guard. It reports false if that is not how the answer turns out;
 // what it has read then stands before the rest of resp's body.
 //
-// Nobody can do anything with a part of such an answer, so that waiting for all of
-// it here costs no time; the wait is bounded as that for the first content is.
+// It waits for the first bytes as long as for the first content. When they are not
+// all, the answer goes the way of all others.
 func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 	c := &a.t.cfg
 	if c.noGuard || c.firstEvent == 0 || resp.StatusCode != http.StatusOK || resp.ContentLength <= 0 || resp.ContentLength > heldBytes ||
@@ -51,7 +51,7 @@ func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 	return true
 }
 
-// readWhole reads n bytes of h's base and sees whether they are all.
+// readWhole sees whether n bytes are there at the first read, and no more.
 func (a *attempt) readWhole(h *heldBody, n int64) {
 	limit := a.t.cfg.firstContent
 	switch {
@@ -62,11 +62,13 @@ func (a *attempt) readWhole(h *heldBody, n int64) {
 		a.timer = time.AfterFunc(limit, a.interrupt)
 	}
 	buf := make([]byte, n+1)
-	read, err := io.ReadFull(h.rc, buf)
-	if err == io.ErrUnexpectedEOF { //nolint:errorlint // io.ReadFull's contract: the whole, as the room is for a byte more
-		err = io.EOF
+	read, err := h.rc.Read(buf)
+	if err == nil && int64(read) == n {
+		var more int
+		more, err = h.rc.Read(buf[n:])
+		read += more
 	}
-	if int64(read) < n && err == io.EOF { //nolint:errorlint // as above
+	if int64(read) < n && err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
 		err = io.ErrUnexpectedEOF
 	}
 	if limit > 0 && !a.timer.Stop() && a.caller.Err() == nil {

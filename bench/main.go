@@ -18,6 +18,7 @@ import (
 var start = time.Now()
 
 func main() {
+	contractProcess()
 	err := run(os.Stdout, os.Args[1:])
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -25,7 +26,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: bench speed|behaviour [-quick] [-rounds n] [-within duration]")
+var errUsage = errors.New("usage: bench speed|behaviour [flags]; see bench speed -h")
 
 func run(w io.Writer, args []string) error {
 	if len(args) == 0 {
@@ -34,6 +35,7 @@ func run(w io.Writer, args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "run everything once, to see that it runs")
 	rounds := flags.Int("rounds", 40, "speed: the most rounds of each column")
+	asJSON := flags.Bool("json", false, "behaviour: print JSON")
 	within := flags.Duration("within", 8*time.Minute, "speed: about how long to go on")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -41,6 +43,8 @@ func run(w io.Writer, args []string) error {
 	switch args[0] {
 	case "speed":
 		return speed(w, *rounds, *within, *quick)
+	case "behaviour":
+		return behaviour(w, *quick, *asJSON)
 	}
 	return errUsage
 }

@@ -28,6 +28,8 @@ func runners() []runner {
 		{"floor: x/time/rate, gobreaker, loop", floorNoTimeout, true},
 		{"floor and attempt timeout", newFloor, true},
 		{"**Steady: New, rate and in flight**", steadyLimits, true},
+		{"Steady: the same, FirstEvent(0)", steadyWith(steady.FirstEvent(0)), false},
+		{"Steady: the same, StreamGuard(false)", steadyWith(steady.StreamGuard(false)), true},
 		{"**Steady: New**", steadyPlain, false},
 		{"Steady: SDK alone", steadyLayer(steady.SDK()), false},
 		{"Steady: RateLimit alone", steadyLayer(steady.RateLimit(plenty, plenty, steady.MaxInFlight(1<<20))), false},
@@ -114,8 +116,8 @@ func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
 		rows = append(rows, append(row, ratios[r]...))
 	}
 	writeTable(w, head, rows, true)
-	fmt.Fprintf(w, "Processor time of a call of 2 KiB with an answer of 256 bytes. ns, B and allocs: in memory, one goroutine.\n"+
-		"The process has %d MiB in use besides. × n: n goroutines; the time beside the bare transport's in the same round, median of at least %d rounds in random order.\n\n", liveHeap>>20, fewest)
+	fmt.Fprintf(w, "Processor time of a call of 2 KiB with an answer of %d bytes. ns, B and allocs: in memory, one goroutine.\n"+
+		"The process has %d MiB in use besides. × n: n goroutines; the time beside the bare transport's in the same round, median of at least %d rounds in random order.\n\n", len(answer), liveHeap>>20, fewest)
 	return sizes(w, base, url, rounds, deadline, quick)
 }
 

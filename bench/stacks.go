@@ -63,8 +63,17 @@ func newSteady(base http.RoundTripper, s settings, opts ...steady.Option) http.R
 }
 
 // steadyLimits is New with a rate and a number in flight.
-func steadyLimits(base http.RoundTripper, s settings) http.RoundTripper {
-	opts := []steady.Option{steady.WithRateLimit(plenty, plenty)}
+func steadyLimits(base http.RoundTripper, s settings) http.RoundTripper { return steadyWith()(base, s) }
+
+// steadyWith is steadyLimits with timeouts, or without a guard.
+func steadyWith(timeouts ...steady.TimeoutOption) stack {
+	return func(base http.RoundTripper, s settings) http.RoundTripper {
+		return withLimits(base, s, timeouts)
+	}
+}
+
+func withLimits(base http.RoundTripper, s settings, timeouts []steady.TimeoutOption) http.RoundTripper {
+	opts := []steady.Option{steady.WithRateLimit(plenty, plenty), steady.WithTimeouts(timeouts...)}
 	if s.inFlight > 0 {
 		opts = append(opts, steady.WithConcurrency(s.inFlight))
 	}

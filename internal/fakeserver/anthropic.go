@@ -44,6 +44,8 @@ func (a anthropic) stream(g generation) []event {
 	return append(events, namedEvent("content_block_stop", object{"index": 0}), end, stop)
 }
 
+func (anthropic) mediaType() string { return "text/event-stream; charset=utf-8" }
+
 func namedEvent(name string, data object) event {
 	data["type"] = name
 	return event{data: fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, marshal(data))}

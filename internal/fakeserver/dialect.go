@@ -13,7 +13,8 @@ import (
 // A dialect is how a provider writes things down. A new one is a value of this interface and a line in route.
 type dialect interface {
 	whole(generation) []byte       // the answer as one JSON object
-	stream(generation) []event     // the answer as server-sent events
+	stream(generation) []event     // the answer piece by piece, mostly as server-sent events
+	mediaType() string             // of a stream
 	fault(problem) []byte          // the body of an error status
 	frame(problem) []byte          // an error in the middle of a stream
 	keepAlive() []byte             // what a stream carries while nothing happens
@@ -42,6 +43,7 @@ type generation struct {
 type problem struct {
 	kind, code, message string
 	n                   int
+	status              int // 0 in a stream
 }
 
 // An Answer is what the server makes of a request body.
@@ -82,11 +84,16 @@ const (
 	listModels
 )
 
-func route(method, path string) (kind, dialect) {
+func route(method, path, query string) (kind, dialect) {
 	post := method == http.MethodPost
+	if g, ok := routeGemini(path, query); ok {
+		return pick(post, generate), g
+	}
 	switch {
 	case strings.HasSuffix(path, "/chat/completions"):
 		return pick(post, generate), openAI{}
+	case strings.HasSuffix(path, "/responses"):
+		return pick(post, generate), responses{}
 	case strings.HasSuffix(path, "/messages"):
 		return pick(post, generate), anthropic{}
 	case strings.HasSuffix(path, "/messages/count_tokens"):
@@ -112,7 +119,7 @@ func (x *Exchange) problem(status int) problem {
 	}
 	return problem{
 		kind: or(x.want.errType, x.dialect().errorType(status)), code: or(x.want.errCode, x.dialect().errorCode(status)),
-		message: fmt.Sprintf("%s (request %d)", text, x.N), n: x.N,
+		message: fmt.Sprintf("%s (request %d)", text, x.N), n: x.N, status: status,
 	}
 }
 

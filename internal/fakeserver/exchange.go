@@ -37,7 +37,8 @@ type Exchange struct {
 	atEnd []func()
 }
 
-// An ask is what the server understands of a request body. OpenAI and Anthropic agree on these names.
+// An ask is what the server understands of a request body. OpenAI and Anthropic agree on these names; Gemini says it in the
+// path.
 type ask struct {
 	Model         string `json:"model"`
 	Stream        bool   `json:"stream"`
@@ -49,6 +50,7 @@ type ask struct {
 // arrival is what a door knows of a request before its body.
 type arrival struct {
 	method, path     string
+	query            string
 	header           http.Header
 	contentLength    int64
 	transferEncoding []string
@@ -62,7 +64,7 @@ func (s *Server) arrive(a arrival) *Exchange {
 		Since: now.Sub(s.start), Method: a.method, Path: a.path, Header: a.header,
 		s: s, at: now, read: a.read,
 	}
-	x.kind, x.d = route(a.method, a.path)
+	x.kind, x.d = route(a.method, a.path, a.query)
 	s.admit(x, a)
 	x.coins = x.stream("coins")
 	return x
@@ -88,6 +90,9 @@ func (x *Exchange) Body() []byte {
 		return nil
 	}
 	x.bad = x.kind != listModels && json.Unmarshal(x.body, &x.ask) != nil
+	if g, ok := x.d.(gemini); ok {
+		x.ask.Model, x.ask.Stream = g.model, g.streamed
+	}
 	sum := sha256.Sum256(x.body)
 	x.s.noteBody(x, hex.EncodeToString(sum[:]))
 	return x.body

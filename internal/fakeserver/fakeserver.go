@@ -5,10 +5,13 @@
 // door ([Server.Transport]) is an [http.RoundTripper] without sockets, whose waits are all durably blocking, so that
 // it works in virtual time inside a [testing/synctest] bubble. Make the Server inside the bubble then.
 //
-// It speaks OpenAI chat completions (POST …/chat/completions), Anthropic messages (POST …/messages and
-// …/messages/count_tokens) and GET …/models; what stands before those suffixes in the path does not matter. Answers
-// are plain JSON, or server-sent events when the request says "stream": true. The text of an answer is a function of
-// the request body ([Server.Answer]), so that a test can tell whether the right request got the right answer.
+// It speaks OpenAI chat completions (POST …/chat/completions), OpenAI Responses (POST …/responses), Anthropic messages
+// (POST …/messages and …/messages/count_tokens), Gemini (POST …/{model}:generateContent and
+// …/{model}:streamGenerateContent) and GET …/models; what stands before those suffixes in the path does not matter.
+// Keys are not looked at, in whatever header or parameter they come; [Server.Log] has the headers. Answers are plain
+// JSON, or server-sent events when the request says "stream": true, or Gemini's path and alt=sse do. The text of an
+// answer is a function of the request body ([Server.Answer]), so that a test can tell whether the right request got the
+// right answer. [Play] answers with a recording instead.
 //
 // What goes wrong is a list of effects:
 //

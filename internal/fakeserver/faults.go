@@ -33,6 +33,9 @@ type wishes struct {
 	replaced    bool
 	contentType string
 	body        []byte
+	streamed    bool // body is of unknown length
+	pieceSize   int  // of body; 0 for the whole at once
+	pieceWait   time.Duration
 	cut         Point
 	frame       *problem
 	frameAfter  int
@@ -201,6 +204,14 @@ func AfterBytes(n int) Point { return func([]event) int { return n } }
 // AfterEvents is the point after n events of a stream; the first only opens the answer. A plain body is one event.
 func AfterEvents(n int) Point {
 	return func(events []event) int { return length(events[:min(n, len(events))]) }
+}
+
+// Inside is a point in the middle of the n-th event of a stream, from 1.
+func Inside(n int) Point {
+	return func(events []event) int {
+		n := min(n, len(events))
+		return length(events[:n]) - len(events[n-1].data)/2
+	}
 }
 
 // BeforeFinish is the point after all content and before the event that says why the answer ended. In a plain body it

@@ -56,7 +56,7 @@ func (s *Server) newServer() *httptest.Server {
 // ServeHTTP is the socket door. On a server of somebody else's, resets work over HTTP/2 and become a FIN over HTTP/1.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.arrive(arrival{
-		method: r.Method, path: r.URL.Path, header: r.Header,
+		method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, header: r.Header,
 		contentLength: r.ContentLength, transferEncoding: r.TransferEncoding,
 		read: func() ([]byte, error) { return io.ReadAll(r.Body) },
 	})
@@ -91,6 +91,9 @@ func (s *Server) respond(x *Exchange, p plan, out *socket, r *http.Request) {
 	h := out.w.Header()
 	for name, values := range p.header {
 		h[name] = values
+	}
+	if len(h["Content-Type"]) == 0 {
+		h["Content-Type"] = nil // or net/http guesses one
 	}
 	if p.length >= 0 {
 		h.Set("Content-Length", strconv.FormatInt(p.length, 10))

@@ -82,7 +82,7 @@ func (t *Transport) roundTrip(req *http.Request, out *upload) (*http.Response, e
 		length, encoding = -1, []string{"chunked"}
 	}
 	x := t.s.arrive(arrival{
-		method: method(req), path: req.URL.Path, header: header,
+		method: method(req), path: req.URL.Path, query: req.URL.RawQuery, header: header,
 		contentLength: length, transferEncoding: encoding, read: out.read,
 	})
 	p, err := x.decide()

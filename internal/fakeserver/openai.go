@@ -52,6 +52,8 @@ func (openAI) stream(g generation) []event {
 	return append(events, event{[]byte("data: [DONE]\n\n"), true})
 }
 
+func (openAI) mediaType() string { return "text/event-stream; charset=utf-8" }
+
 func chatUsage(g generation) object {
 	u := object{
 		"prompt_tokens": g.InputTokens, "completion_tokens": g.OutputTokens,

@@ -97,7 +97,10 @@ func (x *Exchange) events(status int, h http.Header) []event {
 	h.Set("Content-Type", "application/json")
 	switch {
 	case w.replaced:
-		h.Set("Content-Type", w.contentType)
+		h.Del("Content-Type")
+		if w.contentType != "" {
+			h.Set("Content-Type", w.contentType)
+		}
 		return []event{{data: w.body}}
 	case status == http.StatusNoContent || status == http.StatusNotModified:
 		h.Del("Content-Type")
@@ -111,7 +114,7 @@ func (x *Exchange) events(status int, h http.Header) []event {
 	case !x.ask.Stream:
 		return []event{{data: x.dialect().whole(x.generation())}}
 	}
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Content-Type", x.dialect().mediaType())
 	h.Set("Cache-Control", "no-cache")
 	events := x.dialect().stream(x.generation())
 	if w.frame != nil {
@@ -139,36 +142,44 @@ func (x *Exchange) dialect() dialect {
 // pace lays the body out in time, cuts it where the wishes say so, and puts keep-alives into the gaps.
 func (x *Exchange) pace(p *plan, events []event) {
 	w := &x.want
-	total := 0
-	for _, e := range events {
-		total += len(e.data)
-	}
-	streamed := x.ask.Stream && p.status == http.StatusOK && !w.replaced && x.kind == generate
-	p.steps = timed(events, w.first.v, w.generation.v)
-	if !streamed {
+	answered := p.status == http.StatusOK && x.kind == generate
+	streamed := w.streamed || x.ask.Stream && answered && !w.replaced
+	switch {
+	case w.streamed, w.pieceSize > 0:
+		p.steps = w.recorded()
+	case streamed:
+		p.steps = timed(events, w.first.v, w.generation.v)
+	default:
 		p.steps = timed(events, 0, 0)
-		p.length = int64(total)
-		if p.status == http.StatusOK && x.kind == generate {
+		if answered {
 			x.paceWhole(p)
 		}
+	}
+	if !streamed {
+		p.length = int64(length(events))
 	}
 	if w.cut != nil {
 		at := w.cut(events)
 		p.steps = cut(p.steps, at)
 		if p.end == Clean && p.length >= 0 {
-			p.length = int64(min(at, total))
+			p.length = min(int64(at), p.length)
 		}
 	}
-	if k := w.keep.v; k.every > 0 && p.status == http.StatusOK && !w.replaced {
-		if k.data == nil {
-			k.data = x.dialect().keepAlive()
-		}
-		if !streamed {
-			k.data = []byte("\n")
-		}
-		p.keep, p.length = k, -1
-		p.steps = withKeepAlives(p.steps, k)
+	if k := w.keep.v; k.every > 0 && p.status == http.StatusOK && (streamed || !w.replaced) {
+		x.keepAlive(p, k, streamed)
 	}
+}
+
+// keepAlive fills the waits of the body.
+func (x *Exchange) keepAlive(p *plan, k keepAlive, streamed bool) {
+	if k.data == nil {
+		k.data = x.dialect().keepAlive()
+	}
+	if !streamed {
+		k.data = []byte("\n")
+	}
+	p.keep, p.length = k, -1
+	p.steps = withKeepAlives(p.steps, k)
 }
 
 // paceWhole gives an answer that is not a stream its generation time: before the headers, as most hosts do, or after

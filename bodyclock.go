@@ -1,0 +1,90 @@
+package steady
+
+import (
+	"io"
+	"time"
+)
+
+// bodyClock runs while a read on the body waits, and is set back by content. A
+// slow reader does not make it run, and keep-alives do not set it back. Its
+// guard's mu guards it.
+type bodyClock struct {
+	first, idle time.Duration // how long the first content, and the next, may take; 0 means for ever
+	give        func()        // called when it is over, to end the read
+
+	begun   bool // there has been content
+	waited  time.Duration
+	since   time.Time // when the read that waits began; zero if none does
+	rc      io.Closer
+	timer   *time.Timer
+	armed   bool
+	stalled bool
+}
+
+func (c *bodyClock) limit() time.Duration {
+	if c.begun {
+		return c.idle
+	}
+	return c.first
+}
+
+// start notes that a read waits. The timer that is armed goes on from read to
+// read, for it never fires too late; it is set right when it fires, so that a
+// read costs no timer.
+func (c *bodyClock) start(g *guard, rc io.Closer) {
+	limit := c.limit()
+	if limit == 0 {
+		return
+	}
+	c.rc, c.since = rc, time.Now()
+	switch {
+	case c.armed:
+	case c.timer == nil:
+		c.timer = time.AfterFunc(limit-c.waited, g.fired)
+	default:
+		c.timer.Reset(limit - c.waited)
+	}
+	c.armed = true
+}
+
+// halt notes that the read is over, and whether it brought content.
+func (c *bodyClock) halt(content bool) {
+	switch {
+	case content && c.begun:
+		c.waited = 0
+	case content:
+		c.begun, c.waited = true, 0
+		c.stop() // the other limit may be shorter
+	case !c.since.IsZero():
+		c.waited += time.Since(c.since)
+	}
+	c.since = time.Time{}
+}
+
+func (c *bodyClock) stop() {
+	if c.armed && c.timer.Stop() {
+		c.armed = false
+	}
+}
+
+// fired looks whether the time is really up.
+func (g *guard) fired() {
+	g.mu.Lock()
+	c := &g.clock
+	limit := c.limit()
+	if c.since.IsZero() || limit == 0 || g.end != nil { // nobody waits: the next read arms it again
+		c.armed = false
+		g.mu.Unlock()
+		return
+	}
+	if left := limit - c.waited - time.Since(c.since); left > 0 {
+		c.timer.Reset(left)
+		g.mu.Unlock()
+		return
+	}
+	c.armed, c.stalled = false, true
+	rc := c.rc
+	g.mu.Unlock()
+	c.give()
+	rc.Close()
+}
