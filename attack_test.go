@@ -668,3 +668,27 @@ func TestTheRateHoldsUnderContention(t *testing.T) {
 		t.Errorf("%d attempts, want at most %.0f", sent.Load(), most)
 	}
 }
+
+// The reader has had all that was read ahead before the read that is still under
+// way brings more.
+func TestAnAnswerThatDripsIsPassedOnWhileItIsReadAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		parts := []string{": one\n\n", ": two\n\n", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n", "data: [DONE]\n\n"}
+		go func() {
+			for _, part := range parts {
+				_, _ = io.WriteString(w, part)
+				time.Sleep(3 * time.Second)
+			}
+			w.Close()
+		}()
+		base := play(step{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: r})
+		resp, err := steady.Attempt()(base).RoundTrip(post(t, t.Context(), "q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := read(t, resp), strings.Join(parts, ""); got != want {
+			t.Errorf("read %q, want %q", got, want)
+		}
+	})
+}

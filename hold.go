@@ -88,7 +88,7 @@ func (h *heldBody) room() []byte {
 func (h *heldBody) took(p []byte, err error, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.buf = h.buf[:len(h.buf)+len(p)]
+	h.buf = append(h.buf, p...) // which copies nothing, unless kept has let go of buf meanwhile
 	if !h.cut {
 		h.err = err
 	}
