@@ -80,7 +80,7 @@ func (h *heldBody) room() []byte {
 	if len(h.buf) == cap(h.buf) {
 		h.buf = slices.Grow(h.buf, max(1<<10, len(h.buf)))
 	}
-	return h.buf[len(h.buf):cap(h.buf)]
+	return h.buf[len(h.buf):min(cap(h.buf), len(h.buf)+4<<10)] // little at a time, for it may be too much
 }
 
 // took keeps p, the part of room that a read ahead has filled, and reports whether
