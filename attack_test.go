@@ -371,12 +371,23 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 			}
 			const most = 3
 			var under, peak atomic.Int64
+			var sentAt []time.Time
+			ended := &events{}
+			limits := steady.Option(steady.WithConcurrency(most))
+			const perSecond = 3
+			limited := seed%2 == 0
+			if limited {
+				limits = steady.WithRateLimit(perSecond, 3, steady.MaxInFlight(most))
+			}
 			down := atomic.Bool{}
 			base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
 				defer under.Add(-1)
 				if n := under.Add(1); n > peak.Load() {
 					peak.Store(n)
 				}
+				mu.Lock()
+				sentAt = append(sentAt, time.Now())
+				mu.Unlock()
 				_, _ = io.Copy(io.Discard, req.Body)
 				req.Body.Close()
 				if chance(0.03) {
@@ -404,7 +415,7 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 				return respond(req, 200, http.Header{"Content-Type": {"text/event-stream"}}, io.NopCloser(strings.NewReader(
 					"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{}}]}\n\ndata: [DONE]\n\n"))), nil
 			})
-			rt := must(t)(steady.New(steady.WithBase(base), steady.WithConcurrency(most), steady.MaxWait(time.Minute)))
+			rt := must(t)(steady.New(steady.WithBase(base), limits, steady.MaxWait(time.Minute), steady.WithObserver(ended)))
 			var wg sync.WaitGroup
 			for range 150 {
 				wg.Go(func() {
@@ -445,7 +456,7 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
 				for _, s := range rt.State() {
-					if s.Waiting > 0 && (s.InFlight < most && s.Breaker == "closed" || s.InFlight == 0 && s.Breaker == "half-open") {
+					if s.Waiting > 0 && (s.InFlight < most && s.Breaker == "closed" && !limited || s.InFlight == 0 && s.Breaker == "half-open") {
 						idle++
 					} else {
 						idle = 0
@@ -458,6 +469,16 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 			wg.Wait()
 			if peak.Load() > most {
 				t.Errorf("seed %d: %d under way at once", seed, peak.Load())
+			}
+			if got := len(of[steady.AttemptEnded](ended)); got != len(sentAt) {
+				t.Errorf("seed %d: %d attempts ended %d times", seed, len(sentAt), got)
+			}
+			for i, first := range sentAt {
+				for j, last := range sentAt[i:] {
+					if got, want := float64(j+1), 3+perSecond*last.Sub(first).Seconds(); limited && got > want+1e-3 {
+						t.Fatalf("seed %d: %v attempts in %v", seed, got, last.Sub(first))
+					}
+				}
 			}
 			time.Sleep(time.Minute)
 			if s := rt.State()[0]; s.InFlight != 0 || s.Waiting != 0 || s.Breaker == "open" {
@@ -646,4 +667,28 @@ func TestTheRateHoldsUnderContention(t *testing.T) {
 	if most := burst + rate*time.Since(start).Seconds(); float64(sent.Load()) > most+1 {
 		t.Errorf("%d attempts, want at most %.0f", sent.Load(), most)
 	}
+}
+
+// The reader has had all that was read ahead before the read that is still under
+// way brings more.
+func TestAnAnswerThatDripsIsPassedOnWhileItIsReadAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		parts := []string{": one\n\n", ": two\n\n", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n", "data: [DONE]\n\n"}
+		go func() {
+			for _, part := range parts {
+				_, _ = io.WriteString(w, part)
+				time.Sleep(3 * time.Second)
+			}
+			w.Close()
+		}()
+		base := play(step{status: 200, header: http.Header{"Content-Type": {"text/event-stream"}}, body: r})
+		resp, err := steady.Attempt()(base).RoundTrip(post(t, t.Context(), "q"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := read(t, resp), strings.Join(parts, ""); got != want {
+			t.Errorf("read %q, want %q", got, want)
+		}
+	})
 }

@@ -41,8 +41,8 @@ type heldBody struct {
 }
 
 // holdBody reads ahead in rc until its end, most bytes, within, the end of ctx or
-// until look has seen enough, whichever is first. It starts a goroutine, which ends when rc next
-// yields or is closed.
+// until look has seen enough, whichever is first. It starts a goroutine, which ends
+// when rc next yields or is closed.
 func holdBody(ctx context.Context, rc io.ReadCloser, most int, within time.Duration, look func([]byte) bool) *heldBody {
 	h := &heldBody{rc: rc, look: look, stopped: make(chan struct{})}
 	go h.readAhead(most)
@@ -82,7 +82,7 @@ func (h *heldBody) room(most int) []byte {
 	if len(h.buf) == cap(h.buf) {
 		h.buf = slices.Grow(h.buf, max(1<<10, len(h.buf)))
 	}
-	return h.buf[len(h.buf):min(cap(h.buf), most)]
+	return h.buf[len(h.buf):min(cap(h.buf), most, len(h.buf)+4<<10)] // little at a time, for it may be too much
 }
 
 // took keeps p, the part of room that a read ahead has filled, and reports whether
@@ -90,7 +90,7 @@ func (h *heldBody) room(most int) []byte {
 func (h *heldBody) took(p []byte, err error, most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.buf = h.buf[:len(h.buf)+len(p)]
+	h.buf = append(h.buf, p...) // which copies nothing, unless kept has let go of buf meanwhile
 	if !h.cut {
 		h.err = err
 	}
