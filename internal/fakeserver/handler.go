@@ -92,9 +92,6 @@ func (s *Server) respond(x *Exchange, p plan, out *socket, r *http.Request) {
 	for name, values := range p.header {
 		h[name] = values
 	}
-	if len(h["Content-Type"]) == 0 {
-		h["Content-Type"] = nil // or net/http guesses one
-	}
 	if p.length >= 0 {
 		h.Set("Content-Length", strconv.FormatInt(p.length, 10))
 	}
