@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -74,15 +73,6 @@ func tlsServer(t *testing.T, h http.Handler) (*httptest.Server, *http.Transport,
 	pool.AddCert(srv.Certificate())
 	base.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	return srv, base, &conns
-}
-
-func request(t *testing.T, method, url, body string) *http.Request {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return req
 }
 
 func TestTheDefaultBaseSpeaksHTTP2OverOneConnection(t *testing.T) {

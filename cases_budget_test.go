@@ -24,18 +24,14 @@ func budgetStack(t *testing.T, base http.RoundTripper, perSecond float64, opts .
 	}, opts...)...))
 }
 
-// ask makes a call, reads the answer and returns its status.
-func askOf(t *testing.T, rt http.RoundTripper) int {
+// statusOf makes a call that gets an answer, and returns its status.
+func statusOf(t *testing.T, rt http.RoundTripper) int {
 	t.Helper()
-	resp, err := rt.RoundTrip(post(t, t.Context(), "q"))
-	if err != nil {
-		t.Error(err)
-		return 0
+	status, body, err := ask(t, rt, t.Context(), "q")
+	if err != nil || body != http.StatusText(status) {
+		t.Errorf("got %d %q, %v", status, body, err)
 	}
-	if got := read(t, resp); got != http.StatusText(resp.StatusCode) {
-		t.Errorf("body %q of a %d", got, resp.StatusCode)
-	}
-	return resp.StatusCode
+	return status
 }
 
 func budgetOf(t *testing.T, rt *steady.Transport) float64 {
@@ -48,7 +44,7 @@ func TestBU1_TheBudgetFillsUpAgainAndOnlyRetriesPay(t *testing.T) {
 		base := statuses(503)
 		rt := budgetStack(t, base, 0)
 		for range 50 {
-			if got := askOf(t, rt); got != 503 {
+			if got := statusOf(t, rt); got != 503 {
 				t.Fatalf("status %d, want the server's 503", got)
 			}
 		}
@@ -63,7 +59,7 @@ func TestBU1_TheBudgetFillsUpAgainAndOnlyRetriesPay(t *testing.T) {
 
 		base.seen, base.steps = nil, []step{{status: 200}}
 		for range 100 {
-			askOf(t, rt)
+			statusOf(t, rt)
 		}
 		if got := base.attempts(); got != 100 {
 			t.Errorf("%d attempts of calls that succeed, want 100", got)
@@ -73,7 +69,7 @@ func TestBU1_TheBudgetFillsUpAgainAndOnlyRetriesPay(t *testing.T) {
 		}
 
 		base.steps = []step{{status: 503}, {status: 200}}
-		if got := askOf(t, rt); got != 200 {
+		if got := statusOf(t, rt); got != 200 {
 			t.Errorf("status %d, want the retry's 200", got)
 		}
 		if got := budgetOf(t, rt); got != 9 {
@@ -86,7 +82,7 @@ func TestBU1_WhatIsNoSignOfOverloadIsRefunded(t *testing.T) {
 	for status, want := range map[int]float64{404: 10, 400: 10, 401: 10, 200: 9, 503: 9, 429: 9} {
 		synctest.Test(t, func(t *testing.T) {
 			rt := budgetStack(t, play(step{status: 503}, step{status: status}), 0)
-			if got := askOf(t, rt); got != status {
+			if got := statusOf(t, rt); got != status {
 				t.Errorf("status %d, want %d", got, status)
 			}
 			if got := budgetOf(t, rt); got != want {
@@ -99,7 +95,7 @@ func TestBU1_WhatIsNoSignOfOverloadIsRefunded(t *testing.T) {
 		rt := budgetStack(t, base, 0)
 		for range 20 {
 			base.steps = []step{{status: 503}, {status: 404}}
-			if got := askOf(t, rt); got != 404 {
+			if got := statusOf(t, rt); got != 404 {
 				t.Fatalf("status %d, want 404", got)
 			}
 		}
@@ -112,7 +108,7 @@ func TestBU1_TimeFillsItAndNotOverTheBrim(t *testing.T) {
 		// A quarter in a second; calls earn nothing. All of it is spent first.
 		rt := must(t)(steady.New(steady.WithBase(base), steady.WithBreaker(steady.TripAfter(1e6), steady.TripRatio(1, time.Minute, 1e6)),
 			steady.WithRetry(steady.RetryBudget(0, 0.25), steady.MaxAttempts(11), steady.Delays(1, 1))))
-		askOf(t, rt)
+		statusOf(t, rt)
 		if got := base.attempts(); got != 11 {
 			t.Fatalf("%d attempts, want 11", got)
 		}
@@ -127,7 +123,7 @@ func TestBU1_TimeFillsItAndNotOverTheBrim(t *testing.T) {
 		}
 		base.seen = nil
 		for range 3 {
-			askOf(t, rt)
+			statusOf(t, rt)
 		}
 		if got := base.attempts(); got != 3+10 {
 			t.Errorf("%d attempts of three calls after an hour, want 13", got)
@@ -138,7 +134,7 @@ func TestBU1_TimeFillsItAndNotOverTheBrim(t *testing.T) {
 func TestBU1_TheDefaultSavesUpTenSecondsOfTenPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt := must(t)(steady.New(steady.WithBase(statuses(200))))
-		askOf(t, rt)
+		statusOf(t, rt)
 		if got := budgetOf(t, rt); got != 100 {
 			t.Errorf("budget %v, want 100", got)
 		}
@@ -152,7 +148,7 @@ func TestBU1_ManyAtOnceNeverOverdraw(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 400 {
 			wg.Go(func() {
-				askOf(t, rt)
+				statusOf(t, rt)
 				if got := budgetOf(t, rt); got < 0 || got > 10 {
 					t.Errorf("budget %v", got)
 				}
@@ -173,7 +169,7 @@ func TestBU1_EachKeyHasItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rt := budgetStack(t, statuses(503), 0)
 		for range 30 {
-			askOf(t, rt)
+			statusOf(t, rt)
 		}
 		req := post(t, t.Context(), "q")
 		req.URL.Host = "other.test"
@@ -210,7 +206,7 @@ func TestBU1_AResendThatIsNotMadeIsNotPaidFor(t *testing.T) {
 		}},
 		{"the queue has no turn for it", func(t *testing.T) *steady.Transport {
 			rt := budgetStack(t, statuses(503), 0, steady.WithRateLimit(0.01, 1))
-			if got := askOf(t, rt); got != 503 {
+			if got := statusOf(t, rt); got != 503 {
 				t.Errorf("status %d, want 503", got)
 			}
 			return rt
@@ -228,13 +224,13 @@ func TestBU1_AResendThatIsNotMadeIsNotPaidFor(t *testing.T) {
 		}},
 		{"the wait does not fit", func(t *testing.T) *steady.Transport {
 			rt := budgetStack(t, play(step{status: 503, header: after("3600")}), 0)
-			askOf(t, rt)
+			statusOf(t, rt)
 			return rt
 		}},
 		{"a layer inside refuses it", func(t *testing.T) *steady.Transport {
 			base := statuses(503)
 			rt := budgetStack(t, steady.RateLimit(0.001, 1, steady.MaxWait(0))(base), 0)
-			if got := askOf(t, rt); got != 503 || base.attempts() != 1 {
+			if got := statusOf(t, rt); got != 503 || base.attempts() != 1 {
 				t.Errorf("status %d and %d attempts, want 503 and 1", got, base.attempts())
 			}
 			return rt
@@ -308,7 +304,7 @@ func TestContextWithRetry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := statuses(429)
 				rt := must(t)(steady.New(steady.WithBase(base), steady.WithRetry(append(steadyWaits, steady.MaxAttempts(3))...)))
-				body := readSpyOf("q")
+				body := spyOf("q")
 				req := post(t, tc.ctx(t.Context()), "")
 				req.Body, req.GetBody, req.ContentLength = body, nil, 1
 				resp, err := rt.RoundTrip(req)
@@ -321,13 +317,13 @@ func TestContextWithRetry(t *testing.T) {
 				if got := base.attempts(); got != tc.want {
 					t.Errorf("%d attempts, want %d", got, tc.want)
 				}
-				if body.closes.Load() == 0 {
+				if body.closes() == 0 {
 					t.Error("the body was not closed")
 				}
 				if s := rt.State(); len(s) > 0 && (s[0].InFlight != 0 || s[0].Breaker != "closed") {
 					t.Errorf("state %+v, want nothing in flight", s)
 				}
-				if got := askOf(t, rt); got != 429 || base.attempts() != tc.want+3 {
+				if got := statusOf(t, rt); got != 429 || base.attempts() != tc.want+3 {
 					t.Errorf("a call without it has %d attempts, want 3", base.attempts()-tc.want)
 				}
 			})

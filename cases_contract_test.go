@@ -28,57 +28,6 @@ func neverTrips() steady.Option {
 	return steady.WithBreaker(steady.TripAfter(1e6), steady.TripRatio(1, time.Minute, 1e6))
 }
 
-// spyBody is a body that knows what has been done to it.
-type spyBody struct {
-	mu        sync.Mutex
-	r         io.Reader
-	closes    int
-	late      int // reads after Close
-	ended     bool
-	restarted func() io.Reader // if set, what a Close makes of the body
-}
-
-func spyOf(text string) *spyBody { return &spyBody{r: strings.NewReader(text)} }
-
-func (b *spyBody) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closes > 0 && b.restarted == nil {
-		b.late++
-	}
-	n, err := b.r.Read(p)
-	b.ended = b.ended || err == io.EOF
-	return n, err
-}
-
-func (b *spyBody) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closes++
-	if b.restarted != nil {
-		b.r = b.restarted()
-	}
-	return nil
-}
-
-func (b *spyBody) closed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.closes > 0
-}
-
-func (b *spyBody) check(t *testing.T, name string) {
-	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closes == 0 {
-		t.Errorf("%s was not closed", name)
-	}
-	if b.late > 0 {
-		t.Errorf("%s was read %d times after its end", name, b.late)
-	}
-}
-
 // snapshot is what a caller can see of a request.
 type snapshot struct {
 	url, host string
@@ -108,8 +57,8 @@ func TestC1_TheCallersRequestDoesNotChange(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				body := &spyBody{restarted: func() io.Reader { return strings.NewReader("question") }}
-				body.r = body.restarted()
+				body := spyOf("question")
+				body.restart = func() io.Reader { return strings.NewReader("question") }
 				req := post(t, t.Context(), "")
 				req.Header, req.Body, req.ContentLength = tt.header, body, 8
 				req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("question")), nil }
@@ -478,7 +427,7 @@ func TestC3_WhenRetriesAreUsedUpTheCallerGetsTheLastResponseWhole(t *testing.T) 
 				var logged bytes.Buffer
 				defer log.SetOutput(log.Writer())
 				log.SetOutput(&logged)
-				bodies := []*spyBody{spyOf("first"), spyOf(long), spyOf(tt.last)}
+				bodies := []*spy{spyOf("first"), spyOf(long), spyOf(tt.last)}
 				var steps []step
 				for i, b := range bodies {
 					id := "r" + string(rune('1'+i))

@@ -413,8 +413,7 @@ func TestPatienceBoundsTheWholeWait(t *testing.T) {
 func TestACallWhoseTurnHasComeIsNotRefusedByABreakerThatOpensThatMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newOutage()
-		var rt *steady.Transport
-		rt = must(t)(steady.New(steady.WithBase(p), steady.WithRateLimit(1, 1), steady.WithBreaker(steady.TripAfter(1)),
+		rt := must(t)(steady.New(steady.WithBase(p), steady.WithRateLimit(1, 1), steady.WithBreaker(steady.TripAfter(1)),
 			steady.WithRetry(steady.MaxAttempts(1)),
 			steady.WithObserver(steady.ObserverFunc(func(_ context.Context, e steady.Event) {
 				if w, ok := e.(steady.LimitWaited); ok && w.Err == nil {

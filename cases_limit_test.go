@@ -57,20 +57,6 @@ func (c *clock) named() http.RoundTripper {
 	})
 }
 
-// call makes a call and reads its answer, and returns the status or the error.
-func call(t *testing.T, rt http.RoundTripper, ctx context.Context, body string) (int, error) {
-	t.Helper()
-	resp, err := rt.RoundTrip(post(t, ctx, body))
-	if err != nil {
-		if resp != nil {
-			t.Errorf("a response beside the error %v", err)
-		}
-		return 0, err
-	}
-	read(t, resp)
-	return resp.StatusCode, nil
-}
-
 // stateOf returns what rt knows of key.
 func stateOf(rt *steady.Transport, key string) steady.KeyState {
 	for _, s := range rt.State() {
@@ -637,7 +623,7 @@ func TestAC1_ASlotIsTakenOnceAndGivenBackOnce(t *testing.T) {
 			wg.Wait()
 		}},
 		{"a read error", func(req *http.Request) (*http.Response, error) {
-			return respond(req, 200, nil, &spyBody{r: failingReader{errBroken}}), nil
+			return respond(req, 200, nil, &spy{from: failingReader{errBroken}}), nil
 		}, func(t *testing.T, resp *http.Response, _ func()) {
 			if _, err := io.ReadAll(resp.Body); !errors.Is(err, errBroken) {
 				t.Errorf("read error %v", err)

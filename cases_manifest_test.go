@@ -143,7 +143,7 @@ func (r *recording) show(t *testing.T, calls int, opts ...steady.Option) (s show
 	rt := must(t)(steady.New(append([]steady.Option{retry, steady.WithBase(srv.Transport()), steady.WithObserver(heard)}, opts...)...))
 	for range calls {
 		start := time.Now()
-		resp, err := rt.RoundTrip(requestTo(t, http.MethodPost, r.path(), `{"stream":true}`))
+		resp, err := rt.RoundTrip(request(t, http.MethodPost, r.path(), `{"stream":true}`))
 		if err != nil {
 			t.Fatal(err)
 		}

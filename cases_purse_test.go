@@ -63,7 +63,7 @@ func TestRC2_AnEmptyPurseIsNotRetriedAndTheBodyIsNotSpoilt(t *testing.T) {
 					}
 					return resp, nil
 				}))))
-				req := requestTo(t, http.MethodPost, chat, "{}")
+				req := request(t, http.MethodPost, chat, "{}")
 				req.Header.Set("Accept-Encoding", "gzip")
 				resp, err := rt.RoundTrip(req)
 				if err != nil {

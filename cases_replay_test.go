@@ -180,7 +180,7 @@ func TestRB1_EveryAttemptSendsTheSameBytesInTheSameFraming(t *testing.T) {
 // spiedRequest knows every body that was handed out for a request.
 type spiedRequest struct {
 	mu     sync.Mutex
-	bodies []*readSpy
+	bodies []*spy
 }
 
 // spyOn has every body of req watched. The closing of the real ones is left to
@@ -193,7 +193,7 @@ func spyOn(req *http.Request) *spiedRequest {
 	watched := func(rc io.ReadCloser) io.ReadCloser {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		b := &readSpy{Reader: rc}
+		b := &spy{from: rc}
 		s.bodies = append(s.bodies, b)
 		return b
 	}
@@ -215,18 +215,13 @@ func spyOn(req *http.Request) *spiedRequest {
 func (s *spiedRequest) check(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
-	bodies := append([]*readSpy(nil), s.bodies...)
+	bodies := append([]*spy(nil), s.bodies...)
 	s.mu.Unlock()
 	for i, b := range bodies {
-		for end := time.Now().Add(5 * time.Second); b.closes.Load() == 0 && time.Now().Before(end); {
+		for end := time.Now().Add(5 * time.Second); b.closes() == 0 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
-		if b.closes.Load() == 0 {
-			t.Errorf("body %d of %d was not closed", i+1, len(bodies))
-		}
-		if n := b.readsAfter.Load(); n > 0 {
-			t.Errorf("body %d of %d was read %d times after it was closed", i+1, len(bodies), n)
-		}
+		b.check(t, fmt.Sprintf("body %d of %d", i+1, len(bodies)))
 	}
 }
 
@@ -280,7 +275,7 @@ func TestReplayBuffer_Limit(t *testing.T) {
 						return respond(req, 503, nil, nil), nil
 					})
 					rt := steady.Retry(append(steadyWaits, steady.MaxAttempts(3), steady.ReplayBuffer(tc.limit))...)(base)
-					src := readSpyOf(body)
+					src := spyOf(body)
 					req := post(t, t.Context(), "")
 					req.Body, req.GetBody, req.ContentLength = src, nil, int64(tc.size)
 					resp, err := rt.RoundTrip(req)
@@ -296,7 +291,7 @@ func TestReplayBuffer_Limit(t *testing.T) {
 							t.Errorf("attempt %d sent %d bytes, want %d", i+1, len(b), len(body))
 						}
 					}
-					if n := src.closes.Load(); n != 1 {
+					if n := src.closes(); n != 1 {
 						t.Errorf("the caller's body was closed %d times, want once", n)
 					}
 				})
@@ -528,7 +523,7 @@ func TestGetBodyThatFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := play(tc.step)
 				rt := must(t)(steady.New(steady.WithBase(base), steady.WithConcurrency(1)))
-				body := readSpyOf("question")
+				body := spyOf("question")
 				req := post(t, t.Context(), "")
 				req.Body, req.ContentLength = body, 8
 				req.GetBody = func() (io.ReadCloser, error) { return nil, errGone }
@@ -549,7 +544,7 @@ func TestGetBodyThatFails(t *testing.T) {
 				if got := base.attempts(); got != 1 {
 					t.Errorf("%d attempts, want 1", got)
 				}
-				if body.closes.Load() == 0 {
+				if body.closes() == 0 {
 					t.Error("the body was not closed")
 				}
 				if s := rt.State()[0]; s.InFlight != 0 || s.Budget != 100 {

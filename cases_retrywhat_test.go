@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -18,40 +17,8 @@ import (
 	"github.com/steadyhttp/steady"
 )
 
-// readSpy is a request body that counts what is done to it.
-type readSpy struct {
-	io.Reader
-	closes     atomic.Int32
-	readsAfter atomic.Int32 // reads after the first Close
-}
-
-func readSpyOf(s string) *readSpy { return &readSpy{Reader: strings.NewReader(s)} }
-
-func (b *readSpy) Read(p []byte) (int, error) {
-	if b.closes.Load() > 0 {
-		b.readsAfter.Add(1)
-	}
-	return b.Reader.Read(p)
-}
-
-func (b *readSpy) Close() error { b.closes.Add(1); return nil }
-
 // steadyWaits makes every backoff its ceiling, so that times are exact.
 var steadyWaits = []steady.RetryOption{steady.PlusMinus(0), steady.Delays(time.Second, time.Minute)}
-
-// request makes a request whose body is for a chat completion, if it has one.
-func requestTo(tb testing.TB, method, path, body string) *http.Request {
-	tb.Helper()
-	var r io.Reader
-	if body != "" {
-		r = strings.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(tb.Context(), method, "https://llm.test"+path, r)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return req
-}
 
 func TestRC1_StatusTable(t *testing.T) {
 	const chat = "/v1/chat/completions"
@@ -78,7 +45,7 @@ func TestRC1_StatusTable(t *testing.T) {
 						if method == http.MethodPost {
 							body = "q"
 						}
-						resp, err := rt.RoundTrip(requestTo(t, method, chat, body))
+						resp, err := rt.RoundTrip(request(t, method, chat, body))
 						if err != nil || resp.StatusCode != status {
 							t.Fatalf("got %v, %v", resp, err)
 						}
@@ -227,7 +194,7 @@ func TestRC3_TheRequestsOwnFaultIsNotRetriedAndIsNeutral(t *testing.T) {
 				seen := &events{}
 				rt := must(t)(steady.New(steady.WithBase(plainPipe(t)), steady.WithBreaker(steady.TripAfter(1)),
 					steady.WithRetry(steady.UnknownResends(5)), steady.WithObserver(seen)))
-				req := requestTo(t, http.MethodPost, "/v1/chat/completions", "question")
+				req := request(t, http.MethodPost, "/v1/chat/completions", "question")
 				req.URL.Scheme = "http"
 				tc.change(req)
 				start := time.Now()

@@ -85,7 +85,7 @@ func TestTO1_ACancelDuringAWaitEndsItNowAndLeavesNothingBehind(t *testing.T) {
 				bodies := make([]*spy, calls)
 				var wg sync.WaitGroup
 				for i := range bodies {
-					bodies[i] = &spy{Reader: strings.NewReader("q")}
+					bodies[i] = spyOf("q")
 					req := post(t, ctx, "q")
 					req.Body = bodies[i]
 					wg.Go(func() {
@@ -452,7 +452,7 @@ func (c *counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.mu.Unlock()
 	resp, err := c.next.RoundTrip(req)
 	if err == nil {
-		s := &spy{Reader: resp.Body}
+		s := &spy{from: resp.Body}
 		resp.Body = s
 		c.mu.Lock()
 		c.spy = append(c.spy, s)

@@ -401,7 +401,7 @@ func TestBodiesThatAreNotJudged(t *testing.T) {
 					resp.ContentLength = test.length
 					return resp, nil
 				}))))
-				resp, err := rt.RoundTrip(requestTo(t, test.method, test.path, ""))
+				resp, err := rt.RoundTrip(request(t, test.method, test.path, ""))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -546,7 +546,7 @@ func TestABodyThatIsSomethingElseDoesNotStallWhileItComes(t *testing.T) {
 		}
 		base := &feeding{header: jsonType, pieces: append(pieces, piece{at: time.Minute, err: io.EOF})}
 		rt := must(t)(steady.New(steady.WithBase(base), steady.WithTimeouts(steady.FirstContent(4*time.Second), steady.Idle(4*time.Second))))
-		resp, err := rt.RoundTrip(requestTo(t, http.MethodGet, "/v1/files/f/content", ""))
+		resp, err := rt.RoundTrip(request(t, http.MethodGet, "/v1/files/f/content", ""))
 		if err != nil {
 			t.Fatal(err)
 		}

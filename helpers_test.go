@@ -132,6 +132,24 @@ func post(tb testing.TB, ctx context.Context, body string) *http.Request {
 	return req
 }
 
+// request makes a request for url, of which "https://llm.test" may be left out,
+// without a body if that is empty.
+func request(tb testing.TB, method, url, body string) *http.Request {
+	tb.Helper()
+	if strings.HasPrefix(url, "/") {
+		url = "https://llm.test" + url
+	}
+	var r io.Reader
+	if body != "" {
+		r = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(tb.Context(), method, url, r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return req
+}
+
 // read returns the body of resp, which it closes.
 func read(tb testing.TB, resp *http.Response) string {
 	tb.Helper()
@@ -141,6 +159,26 @@ func read(tb testing.TB, resp *http.Response) string {
 	}
 	resp.Body.Close()
 	return string(b)
+}
+
+// ask makes a call, reads the answer to its end, and returns what it was.
+func ask(t *testing.T, rt http.RoundTripper, ctx context.Context, question string) (status int, body string, err error) {
+	t.Helper()
+	resp, err := rt.RoundTrip(post(t, ctx, question))
+	if (resp == nil) == (err == nil) {
+		t.Errorf("got %v and %v, want either", resp, err)
+	}
+	if err != nil {
+		return 0, "", err
+	}
+	return resp.StatusCode, read(t, resp), nil
+}
+
+// call is ask for those to whom the text of the answer does not matter.
+func call(t *testing.T, rt http.RoundTripper, ctx context.Context, question string) (status int, err error) {
+	t.Helper()
+	status, _, err = ask(t, rt, ctx, question)
+	return status, err
 }
 
 // must returns rt, which New returned with a nil error.

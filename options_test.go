@@ -187,7 +187,7 @@ func TestAnInvalidOptionOfOneRequestIsTheErrorOfThatRequest(t *testing.T) {
 	} {
 		base := statuses(200)
 		rt := must(t)(steady.New(steady.WithBase(base)))
-		body := &spy{Reader: strings.NewReader("q")}
+		body := spyOf("q")
 		req := post(t, steady.ContextWithRetry(t.Context(), test.option), "")
 		req.Body, req.GetBody = body, nil
 		resp, err := rt.RoundTrip(req)

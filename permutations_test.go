@@ -19,9 +19,6 @@ type order []string
 
 func (o order) String() string { return strings.Join(o, ">") }
 
-// inside reports whether layer a stands inside layer b.
-func (o order) inside(a, b string) bool { return o.at(a) > o.at(b) && o.at(b) >= 0 }
-
 func (o order) at(name string) int {
 	for i, n := range o {
 		if n == name {
@@ -90,19 +87,6 @@ func forEachOrder(t *testing.T, test func(t *testing.T, o order)) {
 	}
 }
 
-// ask makes a call and reads its body.
-func ask(t *testing.T, rt http.RoundTripper) (status int, body string, err error) {
-	t.Helper()
-	resp, err := rt.RoundTrip(post(t, t.Context(), "question"))
-	if (resp == nil) == (err == nil) {
-		t.Fatalf("got %v and %v, want either", resp, err)
-	}
-	if err != nil {
-		return 0, "", err
-	}
-	return resp.StatusCode, read(t, resp), nil
-}
-
 // attemptsOf returns how many attempts a call has of which all fail alike.
 func (o order) attemptsOf() int {
 	if o.has("Retry") {
@@ -117,7 +101,7 @@ func tokensLeft(t *testing.T, rt http.RoundTripper, base *answers) int {
 	base.status = 200
 	before := base.n
 	for range permTokens + 1 {
-		if _, _, err := ask(t, rt); errors.Is(err, steady.ErrRateLimited) {
+		if _, err := call(t, rt, t.Context(), "question"); errors.Is(err, steady.ErrRateLimited) {
 			break
 		}
 		time.Sleep(10 * time.Second) // for New's ramp after a hold
@@ -153,7 +137,7 @@ func TestInEachOrderEachAttemptPaysTheLimiter(t *testing.T) {
 	forEachOrder(t, func(t *testing.T, o order) {
 		base := &answers{status: 429}
 		rt := o.stack(base, &events{})
-		if status, body, err := ask(t, rt); status != 429 || body != "Too Many Requests" {
+		if status, body, err := ask(t, rt, t.Context(), "question"); status != 429 || body != "Too Many Requests" {
 			t.Fatalf("got %d %q, %v, want the last 429, whole", status, body, err)
 		}
 		if base.n != o.attemptsOf() {
@@ -176,7 +160,7 @@ func TestInEachOrderEachAttemptIsJudgedByTheBreaker(t *testing.T) {
 		var heard events
 		rt := o.stack(base, &heard)
 		for base.n < permTrip {
-			if status, body, err := ask(t, rt); status != 503 || body != "Service Unavailable" {
+			if status, body, err := ask(t, rt, t.Context(), "question"); status != 503 || body != "Service Unavailable" {
 				t.Fatalf("got %d %q, %v, want a 503, whole", status, body, err)
 			}
 		}
@@ -190,7 +174,7 @@ func TestInEachOrderEachAttemptIsJudgedByTheBreaker(t *testing.T) {
 			t.Errorf("the breaker went through %v, want open once", got)
 		}
 		began := time.Now()
-		_, _, err := ask(t, rt)
+		_, err := call(t, rt, t.Context(), "question")
 		if !errors.Is(err, steady.ErrBreakerOpen) || base.n != permTrip {
 			t.Errorf("error %v after %d attempts, want ErrBreakerOpen and no other attempt", err, base.n)
 		}
@@ -218,10 +202,10 @@ func TestInEachOrderARefusalOfTheBreakerCostsNoToken(t *testing.T) {
 		base := &answers{status: 503}
 		rt := o.stack(base, &events{})
 		for base.n < permTrip {
-			_, _, _ = ask(t, rt)
+			_, _ = call(t, rt, t.Context(), "question")
 		}
 		for range 20 {
-			if _, _, err := ask(t, rt); !errors.Is(err, steady.ErrBreakerOpen) {
+			if _, err := call(t, rt, t.Context(), "question"); !errors.Is(err, steady.ErrBreakerOpen) {
 				t.Fatalf("error %v, want ErrBreakerOpen", err)
 			}
 		}
@@ -245,7 +229,7 @@ func TestInEachOrderARefusalOfTheLimiterIsFinal(t *testing.T) {
 		var err error
 		status := 0
 		for range permTokens + 1 { // the bucket runs dry in mid-call where there is Retry
-			if status, _, err = ask(t, rt); err != nil {
+			if status, err = call(t, rt, t.Context(), "question"); err != nil {
 				break
 			}
 			if status != 429 {
@@ -257,7 +241,7 @@ func TestInEachOrderARefusalOfTheLimiterIsFinal(t *testing.T) {
 		}
 		for range 2 * permTrip {
 			began := time.Now()
-			if _, _, err := ask(t, rt); !errors.Is(err, steady.ErrRateLimited) || time.Since(began) != 0 {
+			if _, err := call(t, rt, t.Context(), "question"); !errors.Is(err, steady.ErrRateLimited) || time.Since(began) != 0 {
 				t.Errorf("error %v after %v, want ErrRateLimited at once", err, time.Since(began))
 			}
 		}
@@ -272,12 +256,12 @@ func TestInEachOrderARefusalOfTheLimiterIsFinal(t *testing.T) {
 // re-send.
 func TestInEachOrderTheSlotIsFreeWhenTheCallIsOver(t *testing.T) {
 	ends := map[string]func(t *testing.T, rt http.RoundTripper, base *answers){
-		"a good answer":     func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 200; _, _, _ = ask(t, rt) },
-		"retries used up":   func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 429; _, _, _ = ask(t, rt) },
-		"a refused request": func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 400; _, _, _ = ask(t, rt) },
+		"a good answer":     func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 200; _, _ = call(t, rt, t.Context(), "question") },
+		"retries used up":   func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 429; _, _ = call(t, rt, t.Context(), "question") },
+		"a refused request": func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 400; _, _ = call(t, rt, t.Context(), "question") },
 		"an error": func(t *testing.T, rt http.RoundTripper, base *answers) {
 			base.err = errRefused()
-			if _, _, err := ask(t, rt); !errors.Is(err, syscall.ECONNREFUSED) {
+			if _, err := call(t, rt, t.Context(), "question"); !errors.Is(err, syscall.ECONNREFUSED) {
 				t.Errorf("error %v, want the refused connection", err)
 			}
 			base.err = nil
@@ -307,7 +291,7 @@ func TestInEachOrderTheSlotIsFreeWhenTheCallIsOver(t *testing.T) {
 				rt := o.stack(base, &events{})
 				end(t, rt, base)
 				base.status = 200
-				if status, _, err := ask(t, rt); status != 200 {
+				if status, err := call(t, rt, t.Context(), "question"); status != 200 {
 					t.Errorf("the next call got %d, %v", status, err)
 				}
 			})
@@ -332,11 +316,11 @@ func TestInEachOrderAnOpenBodyHoldsItsSlot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := ask(t, rt); !errors.Is(err, steady.ErrRateLimited) {
+		if _, err := call(t, rt, t.Context(), "question"); !errors.Is(err, steady.ErrRateLimited) {
 			t.Errorf("a second call got %v, want ErrRateLimited", err)
 		}
 		read(t, resp)
-		if status, _, err := ask(t, rt); status != 200 {
+		if status, err := call(t, rt, t.Context(), "question"); status != 200 {
 			t.Errorf("after the body's end a call got %d, %v", status, err)
 		}
 	})
@@ -352,10 +336,10 @@ func TestInEachOrderTheLastResponseBeatsARefusal(t *testing.T) {
 		base := &answers{status: 503}
 		rt := o.stack(base, &events{})
 		for base.n < 3 { // one call of three
-			_, _, _ = ask(t, rt)
+			_, _ = call(t, rt, t.Context(), "question")
 		}
 		began := time.Now()
-		status, body, err := ask(t, rt)
+		status, body, err := ask(t, rt, t.Context(), "question")
 		if status != 503 || body != "Service Unavailable" || err != nil {
 			t.Errorf("got %d %q, %v, want the 503 of the fourth attempt", status, body, err)
 		}
@@ -375,9 +359,9 @@ func TestInEachOrderARefusalAfterAnErrorKeepsTheError(t *testing.T) {
 		base := &answers{err: errRefused()}
 		rt := o.stack(base, &events{})
 		for base.n < 3 {
-			_, _, _ = ask(t, rt)
+			_, _ = call(t, rt, t.Context(), "question")
 		}
-		_, _, err := ask(t, rt)
+		_, err := call(t, rt, t.Context(), "question")
 		e, ok := errors.AsType[*steady.RetryError](err)
 		if !ok || e.Attempts != 1 || base.n != permTrip {
 			t.Errorf("error %v after %d attempts, want a RetryError of 1 attempt and %d in all", err, base.n, permTrip)
@@ -401,7 +385,7 @@ func TestNewsOwnOrderPaysAndJudgesEachAttempt(t *testing.T) {
 			steady.WithRetry(steady.MaxAttempts(permAttempts), steady.Delays(time.Second, time.Second), steady.PlusMinus(0)),
 		))
 		for range 2 {
-			if status, _, err := ask(t, rt); status != 503 {
+			if status, err := call(t, rt, t.Context(), "question"); status != 503 {
 				t.Fatalf("got %d, %v", status, err)
 			}
 		}
@@ -413,7 +397,7 @@ func TestNewsOwnOrderPaysAndJudgesEachAttempt(t *testing.T) {
 			t.Errorf("state %+v, want an open breaker and nothing in flight", s)
 		}
 		for range 5 {
-			if _, _, err := ask(t, rt); !errors.Is(err, steady.ErrBreakerOpen) {
+			if _, err := call(t, rt, t.Context(), "question"); !errors.Is(err, steady.ErrBreakerOpen) {
 				t.Errorf("error %v, want ErrBreakerOpen", err)
 			}
 		}

@@ -3,27 +3,36 @@ package steady_test
 import (
 	"context"
 	"io"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
-// spy is a body that counts what is done to it.
+// spy is a body that knows what is done to it.
 type spy struct {
-	io.Reader
-	mu     sync.Mutex
+	from    io.Reader
+	restart func() io.Reader // if set, what a Close makes of the body
+
+	mu     sync.Mutex // guards the rest
 	closed int
-	late   int // reads after Close
+	late   int // reads after a Close that was not a restart
 	eof    bool
 	at     time.Time // of the first Close
 }
 
+func spyOf(text string) *spy { return &spy{from: strings.NewReader(text)} }
+
 func (s *spy) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed > 0 {
+	from := s.from
+	if s.closed > 0 && s.restart == nil {
 		s.late++
 	}
+	s.mu.Unlock()
+	n, err := from.Read(p) // not under the lock: it may block, and Close must not
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.eof = s.eof || err == io.EOF
 	return n, err
 }
@@ -34,6 +43,9 @@ func (s *spy) Close() error {
 	if s.closed++; s.closed == 1 {
 		s.at = time.Now()
 	}
+	if s.restart != nil {
+		s.from = s.restart()
+	}
 	return nil
 }
 
@@ -43,15 +55,27 @@ func (s *spy) closes() int {
 	return s.closed
 }
 
-// countedContext is a caller's context of his own making. It counts who has
-// registered with it and has not left: package context does so by AfterFunc,
-// where there is one, for each child context.
+// check reports a body that was not closed, or was read after that.
+func (s *spy) check(t *testing.T, name string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed == 0 {
+		t.Errorf("%s was not closed", name)
+	}
+	if s.late > 0 {
+		t.Errorf("%s was read %d times after it was closed", name, s.late)
+	}
+}
+
+// countedContext is a context of the caller's own making, which never ends. It
+// counts who has registered with it and has not left: package context does so by
+// AfterFunc, where there is one, for each child context.
 type countedContext struct {
-	context.Context // for the values and the deadline
-	done            chan struct{}
+	context.Context // for the values
+	done            chan struct{} // never closed, but there: else nobody registers
 
 	mu    sync.Mutex // guards the rest
-	err   error
 	funcs map[int]func()
 	next  int
 }
@@ -61,12 +85,6 @@ func countChildren(ctx context.Context) *countedContext {
 }
 
 func (c *countedContext) Done() <-chan struct{} { return c.done }
-
-func (c *countedContext) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
-}
 
 func (c *countedContext) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
@@ -81,17 +99,6 @@ func (c *countedContext) AfterFunc(f func()) (stop func() bool) {
 		delete(c.funcs, id)
 		return ok
 	}
-}
-
-func (c *countedContext) cancel() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = context.Canceled
-	close(c.done)
-	for _, f := range c.funcs {
-		go f()
-	}
-	clear(c.funcs)
 }
 
 // children returns how many are registered now.

@@ -61,7 +61,7 @@ func (d *download) end(how Ending, left bool) {
 // Read returns the cause of the request's context once that is done, unless the end of the body has been read before.
 func (d *download) Read(p []byte) (int, error) {
 	for {
-		n, err, news := d.take(p)
+		n, news, err := d.take(p)
 		if news == nil {
 			return n, err
 		}
@@ -73,24 +73,24 @@ func (d *download) Read(p []byte) (int, error) {
 }
 
 // take reads what is there, or returns the channel to wait on.
-func (d *download) take(p []byte) (n int, err error, news chan struct{}) {
+func (d *download) take(p []byte) (n int, news chan struct{}, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.closed:
-		return 0, http.ErrBodyReadAfterClose, nil
+		return 0, nil, http.ErrBodyReadAfterClose
 	case len(d.buf) == 0 && d.err == io.EOF:
-		return 0, io.EOF, nil
+		return 0, nil, io.EOF
 	case d.parent.Err() != nil:
-		return 0, context.Cause(d.parent), nil
+		return 0, nil, context.Cause(d.parent)
 	case len(d.buf) > 0:
 		n = copy(p, d.buf)
 		d.buf = d.buf[n:]
 		return n, nil, nil
 	case d.err != nil:
-		return 0, d.err, nil
+		return 0, nil, d.err
 	}
-	return 0, nil, d.news
+	return 0, d.news, nil
 }
 
 // Close makes the server see that the client has left.
