@@ -256,9 +256,18 @@ func TestInEachOrderARefusalOfTheLimiterIsFinal(t *testing.T) {
 // re-send.
 func TestInEachOrderTheSlotIsFreeWhenTheCallIsOver(t *testing.T) {
 	ends := map[string]func(t *testing.T, rt http.RoundTripper, base *answers){
-		"a good answer":     func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 200; _, _ = call(t, rt, t.Context(), "question") },
-		"retries used up":   func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 429; _, _ = call(t, rt, t.Context(), "question") },
-		"a refused request": func(t *testing.T, rt http.RoundTripper, base *answers) { base.status = 400; _, _ = call(t, rt, t.Context(), "question") },
+		"a good answer": func(t *testing.T, rt http.RoundTripper, base *answers) {
+			base.status = 200
+			_, _ = call(t, rt, t.Context(), "question")
+		},
+		"retries used up": func(t *testing.T, rt http.RoundTripper, base *answers) {
+			base.status = 429
+			_, _ = call(t, rt, t.Context(), "question")
+		},
+		"a refused request": func(t *testing.T, rt http.RoundTripper, base *answers) {
+			base.status = 400
+			_, _ = call(t, rt, t.Context(), "question")
+		},
 		"an error": func(t *testing.T, rt http.RoundTripper, base *answers) {
 			base.err = errRefused()
 			if _, err := call(t, rt, t.Context(), "question"); !errors.Is(err, syscall.ECONNREFUSED) {

@@ -72,7 +72,7 @@ func (s *spy) check(t *testing.T, name string) {
 // counts who has registered with it and has not left: package context does so by
 // AfterFunc, where there is one, for each child context.
 type countedContext struct {
-	context.Context // for the values
+	context.Context               // for the values
 	done            chan struct{} // never closed, but there: else nobody registers
 
 	mu    sync.Mutex // guards the rest
