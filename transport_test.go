@@ -3,6 +3,7 @@ package steady_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -87,13 +88,16 @@ func TestAnOpenBreakerHoldsTheQueueAndOneProbeEndsIt(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		var probes []time.Duration
-		for _, d := range at {
-			if d > 0 && d < 6040*time.Millisecond {
-				probes = append(probes, d)
-			}
+		want := make([]time.Duration, 40) // all at once, and all fail
+		for probe := range 3 {            // 2s after the end of what failed before
+			want = append(want, 2010*ms+time.Duration(probe)*2010*ms)
 		}
-		t.Log(probes, at[len(at)-1], len(at))
+		for n := range 39 { // the third probe succeeded
+			want = append(want, 6040*ms+due(n, 40))
+		}
+		if !slices.Equal(at, want) {
+			t.Errorf("attempts at %v, want %v", at, want)
+		}
 	})
 }
 
