@@ -41,20 +41,24 @@ type attemptConfig struct {
 
 func defaultAttemptConfig() attemptConfig {
 	return attemptConfig{
-		header: 10 * time.Minute, firstContent: 10 * time.Minute, idle: 2 * time.Minute, firstEvent: 2 * time.Second, keyer: &keyer{KeyByHost}}
+		header: 10 * time.Minute, firstContent: 10 * time.Minute, idle: 2 * time.Minute,
+		firstEvent: 2 * time.Second, keyer: &keyer{KeyByHost},
+	}
+}
+
+func (c *attemptConfig) apply(opts []AttemptOption) {
+	for _, opt := range opts {
+		opt.applyAttempt(c)
+	}
 }
 
 func (c *attemptConfig) validate() error {
-	var errs []error
-	for _, o := range [...]struct {
-		name string
-		d    time.Duration
-	}{{"HeaderTimeout", c.header}, {"FirstContent", c.firstContent}, {"Idle", c.idle}, {"FirstEvent", c.firstEvent}} {
-		if o.d < 0 {
-			errs = append(errs, fmt.Errorf("steady: %s(%v): must not be negative", o.name, o.d))
-		}
-	}
-	return errors.Join(append(errs, c.keyer.validate())...)
+	var f flaws
+	f.add(c.header < 0, "HeaderTimeout(%v): must not be negative", c.header)
+	f.add(c.firstContent < 0, "FirstContent(%v): must not be negative", c.firstContent)
+	f.add(c.idle < 0, "Idle(%v): must not be negative", c.idle)
+	f.add(c.firstEvent < 0, "FirstEvent(%v): must not be negative", c.firstEvent)
+	return errors.Join(append(f, c.keyer.validate())...)
 }
 
 // HeaderTimeout bounds the time from the start of an attempt to the headers of
@@ -100,28 +104,15 @@ func StreamGuard(on bool) AttemptOption {
 	return attemptOption(func(c *attemptConfig) { c.noGuard = !on })
 }
 
-// DialTimeout bounds the making of a connection by the default base transport.
-// The default is 10 seconds.
-func DialTimeout(d time.Duration) TimeoutOption {
-	return timeoutOption(func(c *config) { c.dial.dial, c.dial.set = d, true })
-}
-
-// TLSTimeout bounds the TLS handshake of the default base transport. The default
-// is 10 seconds.
-func TLSTimeout(d time.Duration) TimeoutOption {
-	return timeoutOption(func(c *config) { c.dial.tls, c.dial.set = d, true })
-}
-
 // Attempt returns the layer that looks after one attempt: it bounds the wait for
-// the headers, keeps the attempt's context alive until the body ends, and reports
-// [AttemptEnded]. It belongs inside [Retry], next to the base.
+// the headers, keeps the attempt's context alive until the body ends, judges the
+// body as it passes ([StreamGuard]), and reports [AttemptEnded]. It belongs inside
+// [Retry], next to the base.
 //
 // Attempt panics if an option is invalid.
 func Attempt(opts ...AttemptOption) Middleware {
 	c := defaultAttemptConfig()
-	for _, opt := range opts {
-		opt.applyAttempt(&c)
-	}
+	c.apply(opts)
 	must(c.validate())
 	return c.layer
 }
@@ -253,7 +244,7 @@ func (a *attempt) watch(req *http.Request, resp *http.Response) {
 	}
 	var g *guard
 	if !a.whole(req, resp) {
-		g = a.t.cfg.begin(req, resp, a.stalled)
+		g = a.t.cfg.guard(req, resp, a.stalled)
 	}
 	if bodyless(resp) {
 		a.over(judge(a.caller, resp, nil))

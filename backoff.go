@@ -19,7 +19,7 @@ type jitter uint8
 const (
 	jitterFull jitter = iota
 	jitterEqual
-	jitterPercent
+	jitterPlusMinus
 	jitterDecorrelated
 )
 
@@ -27,7 +27,7 @@ const (
 type backoff struct {
 	first, longest time.Duration
 	jitter         jitter
-	percent        float64       // for jitterPercent
+	share          float64       // for jitterPlusMinus
 	last           time.Duration // for jitterDecorrelated: the wait before
 }
 
@@ -42,8 +42,8 @@ func (b *backoff) next(n int, least time.Duration) time.Duration {
 	switch b.jitter {
 	case jitterEqual:
 		return ceiling/2 + upTo(ceiling-ceiling/2)
-	case jitterPercent:
-		more := b.percent * (2*rand.Float64() - 1) * float64(ceiling)
+	case jitterPlusMinus:
+		more := b.share * (2*rand.Float64() - 1) * float64(ceiling)
 		if room := b.longest - ceiling; more >= float64(room) { // also where the sum would overflow
 			return b.longest
 		}

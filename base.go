@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -14,6 +15,25 @@ type baseConfig struct {
 
 func defaultBaseConfig() baseConfig {
 	return baseConfig{dial: 10 * time.Second, tls: 10 * time.Second}
+}
+
+func (c *baseConfig) validate() error {
+	var f flaws
+	f.add(c.dial <= 0, "DialTimeout(%v): must be positive", c.dial)
+	f.add(c.tls <= 0, "TLSTimeout(%v): must be positive", c.tls)
+	return errors.Join(f...)
+}
+
+// DialTimeout bounds the making of a connection by the default base transport.
+// The default is 10 seconds.
+func DialTimeout(d time.Duration) TimeoutOption {
+	return timeoutOption(func(c *config) { c.dial.dial, c.dial.set = d, true })
+}
+
+// TLSTimeout bounds the TLS handshake of the default base transport. The default
+// is 10 seconds.
+func TLSTimeout(d time.Duration) TimeoutOption {
+	return timeoutOption(func(c *config) { c.dial.tls, c.dial.set = d, true })
 }
 
 // newBase returns a transport fit for LLM calls, which are few per second, last

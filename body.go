@@ -32,7 +32,12 @@ var errLeftEarly = errors.New("steady: response body closed before its end")
 // that has no body is over at once. The layers of a stack share one watched
 // body; the innermost is told first.
 func watch(ctx context.Context, resp *http.Response, w watcher) {
-	if join(ctx, resp, w) {
+	if b := watchedIn(resp.Body); b != nil {
+		b.add(w)
+		return
+	}
+	if bodyless(resp) {
+		w.bodyEnded(judge(ctx, resp, nil))
 		return
 	}
 	b := &watchedBody{}
@@ -45,24 +50,9 @@ func watch(ctx context.Context, resp *http.Response, w watcher) {
 	}
 }
 
-// join has w told of the end of a body that is watched already, or over. It
-// reports false if resp's body has yet to be watched.
-func join(ctx context.Context, resp *http.Response, w watcher) bool {
-	if b, ok := resp.Body.(interface{ watched() *watchedBody }); ok && b.watched() != nil {
-		b.watched().add(w)
-		return true
-	}
-	if bodyless(resp) {
-		w.bodyEnded(judge(ctx, resp, nil))
-		return true
-	}
-	return false
-}
-
 // own has r released when nothing more can be read of resp's body.
 func own(ctx context.Context, resp *http.Response, r releaser) {
-	if w, ok := resp.Body.(interface{ watched() *watchedBody }); ok {
-		b := w.watched()
+	if b := watchedIn(resp.Body); b != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.owner != nil {
@@ -112,7 +102,7 @@ func streams(resp *http.Response) bool {
 type watchedBody struct {
 	rc    io.ReadCloser
 	ctx   context.Context // the caller's, to tell whose end it was
-	plain bool            // no stream: whoever has read of it and closes it has what he wanted
+	plain bool            // no stream: who has read of it and closes it has what was wanted
 	guard *guard          // or nil
 	owner releaser        // or nil
 
@@ -150,6 +140,14 @@ func (b *watchedBody) callerLeft(err error) {
 }
 
 func (b *watchedBody) watched() *watchedBody { return b }
+
+// watchedIn returns the watched body that body is, however it is dressed, or nil.
+func watchedIn(body io.ReadCloser) *watchedBody {
+	if w, ok := body.(interface{ watched() *watchedBody }); ok {
+		return w.watched()
+	}
+	return nil
+}
 
 // dress returns b as an io.ReadCloser that can also do what the body under it
 // can: write itself out, or take the bytes of an upgraded connection.
@@ -258,7 +256,7 @@ func (b *watchedBody) judge(err error) verdict {
 		return v
 	}
 	if answer, ok := errors.AsType[*AnswerError](err); ok {
-		v.class, v.outcome, v.err = answer.class, outcomeOf(answer.verdict, v.status), err
+		v.class, v.outcome, v.err = answer.verdict.Class, outcomeOf(answer.verdict, v.status), err
 		return v
 	}
 	switch {

@@ -10,7 +10,7 @@ import (
 // guard's mu guards it.
 type bodyClock struct {
 	first, idle time.Duration // how long the first content, and the next, may take; 0 means for ever
-	give        func()        // called when it is over, to end the read
+	stall       func()        // called when it is over, to end the read
 
 	epoch   time.Time     // what since counts from: half as dear as the time of day
 	begun   bool          // there has been content
@@ -85,6 +85,6 @@ func (g *guard) fired() {
 	c.armed, c.stalled = false, true
 	rc := c.rc
 	g.mu.Unlock()
-	c.give()
+	c.stall()
 	rc.Close()
 }

@@ -3,13 +3,9 @@ package steady
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 )
 
 // BreakerOption is an option of [Breaker] and [WithBreaker].
@@ -25,7 +21,6 @@ type breakerConfig struct {
 	window   time.Duration
 	minimum  int
 	openFor  time.Duration
-	probeFor time.Duration
 	keyer    *keyer
 	observer Observer // nil means none
 }
@@ -33,7 +28,7 @@ type breakerConfig struct {
 func defaultBreakerConfig() breakerConfig {
 	return breakerConfig{
 		inARow: 5, ratio: 0.5, window: 30 * time.Second, minimum: 20,
-		openFor: 2 * time.Second, probeFor: 10 * time.Second, keyer: &keyer{KeyByHost},
+		openFor: 2 * time.Second, keyer: &keyer{KeyByHost},
 	}
 }
 
@@ -44,17 +39,13 @@ func (c *breakerConfig) apply(opts []BreakerOption) {
 }
 
 func (c *breakerConfig) validate() error {
-	var errs []error
-	if c.inARow < 1 {
-		errs = append(errs, fmt.Errorf("steady: TripAfter(%d): must be at least 1", c.inARow))
-	}
-	if !(c.ratio > 0 && c.ratio <= 1) || c.window < time.Second || c.minimum < 1 {
-		errs = append(errs, fmt.Errorf("steady: TripRatio(%v, %v, %d): the ratio must be above 0 and at most 1, the window at least 1s, the minimum at least 1", c.ratio, c.window, c.minimum))
-	}
-	if c.openFor < time.Millisecond {
-		errs = append(errs, fmt.Errorf("steady: OpenFor(%v): must be at least 1ms", c.openFor))
-	}
-	return errors.Join(append(errs, c.keyer.validate())...)
+	var f flaws
+	f.add(c.inARow < 1, "TripAfter(%d): must be at least 1", c.inARow)
+	f.add(!(c.ratio > 0 && c.ratio <= 1) || c.window < time.Second || c.minimum < 1,
+		"TripRatio(%v, %v, %d): the ratio must be above 0 and at most 1, the window at least 1s, the minimum at least 1",
+		c.ratio, c.window, c.minimum)
+	f.add(c.openFor < time.Millisecond, "OpenFor(%v): must be at least 1ms", c.openFor)
+	return errors.Join(append(f, c.keyer.validate())...)
 }
 
 // TripAfter sets how many failures in a row open the breaker. The default is 5.
@@ -171,7 +162,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	case !p.underWay():
 	case o != outcomeOK || p.probing():
 		p.settle(o)
-	case p.underWay():
+	default:
 		watch(p.ctx, resp, p)
 	}
 	return resp, nil
@@ -250,24 +241,3 @@ func (p *breakerPass) settle(o outcome) {
 		t.settle(o)
 	}
 }
-
-// gobreaker judges errors, so an outcome is said as one.
-var errFailure = errors.New("failure")
-
-func settings(b *breaker) gobreaker.Settings {
-	c := b.all.cfg
-	bucket := min(c.window, math.MaxInt64/2) / 10 // gobreaker adds to it, which must not overflow
-	return gobreaker.Settings{
-		MaxRequests: 1,
-		// BucketPeriod divides the window so that old results leave one by one.
-		Interval:     10 * bucket,
-		BucketPeriod: bucket,
-		// gobreaker lets a probe go after its timeout, not at it.
-		Timeout:       c.openFor - 1,
-		ReadyToTrip:   b.trips,
-		OnStateChange: b.changed,
-		IsExcluded:    func(err error) bool { return errors.Is(err, errNeutral) },
-	}
-}
-
-var errNeutral = errors.New("neutral")

@@ -2,6 +2,8 @@ package steady
 
 import (
 	"context"
+	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,12 +35,21 @@ type breaker struct {
 	changes []BreakerChanged
 }
 
+// gobreaker judges errors, so an outcome is said as one.
+var (
+	errFailure = errors.New("failure")
+	errNeutral = errors.New("neutral")
+)
+
 // ticket is an attempt's admission, to be settled once.
 type ticket struct {
 	b      *breaker
 	period int
 	probe  *probe // nil but for a probe
 }
+
+// probeFor is how long a probe may go without a verdict before another may go.
+const probeFor = 10 * time.Second
 
 // probe is an attempt that is to show whether the provider is back.
 type probe struct {
@@ -52,8 +63,25 @@ func newBreaker(key string, all *breakerTransport) *breaker {
 	return b
 }
 
-// allow admits an attempt or reports false. Who gets a probe is to call tellChanges
-// when he holds no lock.
+// settings returns what gobreaker is told for b.
+func settings(b *breaker) gobreaker.Settings {
+	c := b.all.cfg
+	bucket := min(c.window, math.MaxInt64/2) / 10 // gobreaker adds to it, which must not overflow
+	return gobreaker.Settings{
+		MaxRequests: 1,
+		// BucketPeriod divides the window so that old results leave one by one.
+		Interval:     10 * bucket,
+		BucketPeriod: bucket,
+		// gobreaker lets a probe go after its timeout, not at it.
+		Timeout:       c.openFor - 1,
+		ReadyToTrip:   b.trips,
+		OnStateChange: b.changed,
+		IsExcluded:    func(err error) bool { return errors.Is(err, errNeutral) },
+	}
+}
+
+// allow admits an attempt or reports false. A caller that gets a probe must call
+// tellChanges once it holds no lock.
 func (b *breaker) allow() (ticket, bool) {
 	if period := b.closed.Load(); period >= 0 {
 		return ticket{b: b, period: int(period)}, true
@@ -69,7 +97,7 @@ func (b *breaker) allow() (ticket, bool) {
 	}
 	p := &probe{done: done}
 	b.probe = p
-	p.timer = time.AfterFunc(b.all.cfg.probeFor, func() { b.lost(p) })
+	p.timer = time.AfterFunc(probeFor, func() { b.lost(p) })
 	return ticket{b: b, period: b.period, probe: p}, true
 }
 

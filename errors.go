@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -53,7 +52,6 @@ type AnswerError struct {
 	Class      string // what it means, as in [AttemptEnded]
 	Type, Code string // in the provider's words, where it has any
 
-	class   wire.Class
 	verdict wire.Verdict
 }
 
@@ -187,17 +185,20 @@ func contextError(ctx context.Context) error {
 	return &reasons{err, cause}
 }
 
+// flaws is what is wrong with the options of a layer.
+type flaws []error
+
+// add adds a flaw if there is one.
+func (f *flaws) add(wrong bool, format string, args ...any) {
+	if wrong {
+		*f = append(*f, fmt.Errorf("steady: "+format, args...))
+	}
+}
+
 // must panics on an invalid option of a layer: the caller wrote it into the
 // program, as with time.NewTicker(0). New returns the same error instead.
 func must(err error) {
 	if err != nil {
 		panic(err)
-	}
-}
-
-// closeBody closes the body of a request that no inner layer will see.
-func closeBody(req *http.Request) {
-	if req.Body != nil {
-		req.Body.Close()
 	}
 }

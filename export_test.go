@@ -21,7 +21,7 @@ func Waits(n int, opts ...RetryOption) ([]time.Duration, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	b := backoff{first: c.first, longest: c.longest, jitter: c.jitter, percent: c.percent}
+	b := backoff{first: c.first, longest: c.longest, jitter: c.jitter, share: c.share}
 	waits := make([]time.Duration, n)
 	for i := range waits {
 		waits[i] = b.next(i+1, c.first)

@@ -12,13 +12,13 @@ import (
 	"github.com/steadyhttp/steady/internal/wire"
 )
 
-// begin returns the guard for the body of resp, or nil if there is nothing to
+// guard returns the guard for the body of resp, or nil if there is nothing to
 // guard. Before that it looks at how the answer begins: an error, a page or
 // nothing at all in place of content becomes the response that it should have
 // been, so that Retry and the breaker judge it, and SDKs raise their own errors.
-func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func()) *guard {
+func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled func()) *guard {
 	if resp.StatusCode >= 400 && !c.noGuard && c.idle > 0 {
-		return &guard{clock: bodyClock{first: c.idle, idle: c.idle, give: give}} // or a body that stalls hangs its reader
+		return &guard{clock: bodyClock{first: c.idle, idle: c.idle, stall: stalled}} // or a body that stalls hangs its reader
 	}
 	contentType := resp.Header.Get("Content-Type")
 	if c.noGuard || contentType == "" || resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent ||
@@ -31,12 +31,12 @@ func (c *attemptConfig) begin(req *http.Request, resp *http.Response, give func(
 		return nil // not an answer of a model, or not to be told from one
 	case bodyless(resp):
 		if look && declared != wire.FormText {
-			turn(resp, nil, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
+			recast(resp, nil, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
 		}
 		return nil
 	}
 	g := &guard{due: inference(req), dec: wire.NewDecoder(contentType, req.URL.Path)}
-	g.clock.first, g.clock.idle, g.clock.give = c.firstContent, c.idle, give
+	g.clock.first, g.clock.idle, g.clock.stall = c.firstContent, c.idle, stalled
 	if !look {
 		return g
 	}
@@ -87,21 +87,21 @@ func (g *guard) enough(p []byte) bool {
 func (g *guard) rejects(resp *http.Response, held *heldBody) bool {
 	frame, v, failed := g.dec.Failure()
 	if failed && !g.opened {
-		turn(resp, held, v.Class.Status(), errorBody(frame, v), v)
+		recast(resp, held, v.Class.Status(), errorBody(frame, v), v)
 		return true
 	}
 	switch form := g.dec.Form(); {
 	case form == wire.FormHTML, form == wire.FormText:
-		held.verdict, held.judged = relabel(resp, http.StatusBadGateway, notAnAnswer()), true
+		held.judge(relabel(resp, http.StatusBadGateway, notAnAnswer()))
 		return true
 	case held.ended() == nil:
 	case form == wire.FormUnknown && held.ended() == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
-		turn(resp, held, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
+		recast(resp, held, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
 		return true
 	case !g.opened && !g.finished:
 		// It ended before there was any content. The bytes stay what they
 		// are, for the guard to end them in an error, but Retry may ask again.
-		held.verdict, held.judged = verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true, err: ErrStreamTruncated}, true
+		held.judge(verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true, err: ErrStreamTruncated})
 	}
 	return false
 }
@@ -114,9 +114,9 @@ func notAnAnswer() wire.Verdict {
 
 const typeNotAnAnswer = "not_an_answer"
 
-// turn makes resp the error answer that it should have been, and puts the verdict
+// recast makes resp the error answer that it should have been, and puts the verdict
 // on it with it.
-func turn(resp *http.Response, held *heldBody, status int, body []byte, w wire.Verdict) {
+func recast(resp *http.Response, held *heldBody, status int, body []byte, w wire.Verdict) {
 	if held != nil {
 		held.drop()
 	}
@@ -133,10 +133,7 @@ func relabel(resp *http.Response, status int, w wire.Verdict) verdict {
 	resp.StatusCode = status
 	resp.Status = strconv.Itoa(status) + " " + http.StatusText(status)
 	resp.Header = resp.Header.Clone()
-	v := verdict{
-		outcome: outcomeOf(w, status), status: status, class: w.Class,
-		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "",
-	}
+	v := verdictOf(w, status)
 	if w.Type == typeNotAnAnswer {
 		v.outcome = outcomeUnknown
 	}

@@ -174,6 +174,10 @@ func (h *heldBody) closeBase() error {
 	return h.rc.Close()
 }
 
+// judge puts v, the verdict on the response, with its body, for the layers
+// further out.
+func (h *heldBody) judge(v verdict) { h.verdict, h.judged = v, true }
+
 // drop gives up the connection. What has been read stays readable, from the
 // start; its end is io.EOF only if it is the whole.
 func (h *heldBody) drop() {
@@ -191,8 +195,8 @@ func (h *heldBody) drop() {
 
 // heldIn returns the held body that body is, or watches, or nil.
 func heldIn(body io.ReadCloser) *heldBody {
-	if w, ok := body.(interface{ watched() *watchedBody }); ok {
-		body = w.watched().rc
+	if w := watchedIn(body); w != nil {
+		body = w.rc
 	}
 	h, _ := body.(*heldBody)
 	return h

@@ -102,14 +102,20 @@ func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
 		resp.Body = held
 	}
 	w := wire.Classify(wire.Response{Status: resp.StatusCode, Header: resp.Header, Body: text, Now: time.Now()})
-	v := verdict{
-		outcome: outcomeOf(w, resp.StatusCode), status: resp.StatusCode, class: w.Class,
-		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "", looked: time.Since(began),
-	}
+	v := verdictOf(w, resp.StatusCode)
+	v.looked = time.Since(began)
 	if held != nil {
-		held.verdict, held.judged = v, true
+		held.judge(v)
 	}
 	return v
+}
+
+// verdictOf says in the words of this package what w says of an error answer.
+func verdictOf(w wire.Verdict, status int) verdict {
+	return verdict{
+		outcome: outcomeOf(w, status), status: status, class: w.Class,
+		retry: w.Retry, wait: w.Wait, hinted: w.WaitSource != "",
+	}
 }
 
 // outcomeOf says in the words of outcomes what an error answer means.
@@ -127,6 +133,8 @@ func outcomeOf(w wire.Verdict, status int) outcome {
 	return outcomeFailed
 }
 
+// judgeError says what became of an attempt that ended in err, as far as err and
+// the caller's ctx tell.
 func judgeError(ctx context.Context, err error) outcome {
 	switch {
 	case errors.Is(err, ErrBreakerOpen), errors.Is(err, ErrRateLimited):
@@ -146,8 +154,8 @@ func judgeError(ctx context.Context, err error) outcome {
 // errPanicked is the error of an attempt during which a layer further in panicked.
 var errPanicked = errors.New("steady: a layer below panicked")
 
-// errCaller marks an error that came from the caller's own request body or from
-// what he put into its context.
+// errCaller marks an error that came from the caller's own request body, or from
+// what the caller put into the context.
 type errCaller struct{ error }
 
 func (e errCaller) Unwrap() error { return e.error }
@@ -202,6 +210,8 @@ func brokenTLS(err error) bool {
 	return strings.Contains(text, "TLS handshake timeout") || strings.Contains(text, "tls: ")
 }
 
+// badCertificate reports whether err says that the server's certificate is not
+// trusted, which is found out before anything is sent.
 func badCertificate(err error) bool {
 	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
 	return ok

@@ -28,12 +28,13 @@ const (
 
 // went counts a call.
 func (r *ramp) went(now time.Time) {
-	r.turn(now)
+	r.count(now)
 	r.this++
 	r.gone++
 }
 
-func (r *ramp) turn(now time.Time) {
+// count moves the counting on to the second of now.
+func (r *ramp) count(now time.Time) {
 	switch s := now.Unix(); {
 	case s == r.second:
 	case s == r.second+1:
@@ -50,7 +51,7 @@ func (r *ramp) hold(now time.Time) {
 		r.began = time.Time{}
 		return
 	}
-	r.turn(now)
+	r.count(now)
 	r.former = max(rampSlowest, float64(max(r.this, r.last)))
 }
 

@@ -45,23 +45,14 @@ func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
 }
 
 func (c *limitConfig) validate() error {
-	var errs []error
-	if c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1) {
-		errs = append(errs, fmt.Errorf("steady: RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", float64(c.rate), c.burst))
-	}
-	if c.initialSet && (c.initial < 0 || c.initial > c.burst) {
-		errs = append(errs, fmt.Errorf("steady: InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst))
-	}
-	if c.maxInFlight < 0 {
-		errs = append(errs, fmt.Errorf("steady: MaxInFlight(%d): must not be negative", c.maxInFlight))
-	}
-	if c.maxWait < 0 {
-		errs = append(errs, fmt.Errorf("steady: MaxWait(%v): must not be negative", c.maxWait))
-	}
-	if c.patience < 0 {
-		errs = append(errs, fmt.Errorf("steady: Patience(%v): must not be negative", c.patience))
-	}
-	return errors.Join(append(errs, c.keyer.validate())...)
+	var f flaws
+	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1),
+		"RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", float64(c.rate), c.burst)
+	f.add(c.initialSet && (c.initial < 0 || c.initial > c.burst), "InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst)
+	f.add(c.maxInFlight < 0, "MaxInFlight(%d): must not be negative", c.maxInFlight)
+	f.add(c.maxWait < 0, "MaxWait(%v): must not be negative", c.maxWait)
+	f.add(c.patience < 0, "Patience(%v): must not be negative", c.patience)
+	return errors.Join(append(f, c.keyer.validate())...)
 }
 
 // ownWait is how long a call may wait for the limits that the user has set.

@@ -3,7 +3,6 @@ package steady
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -25,7 +24,7 @@ type retryConfig struct {
 	unknownResends int
 	replayBuffer   int
 	jitter         jitter
-	percent        float64
+	share          float64 // for jitterPlusMinus
 	keyer          *keyer
 	observer       Observer // nil means none
 }
@@ -46,22 +45,17 @@ func (c *retryConfig) apply(opts []RetryOption) {
 }
 
 func (c *retryConfig) validate() error {
-	var errs []error
-	bad := func(wrong bool, format string, args ...any) {
-		if wrong {
-			errs = append(errs, fmt.Errorf("steady: "+format, args...))
-		}
-	}
-	bad(c.maxAttempts < 1, "MaxAttempts(%d): must be at least 1", c.maxAttempts)
-	bad(c.first <= 0 || c.longest < c.first, "Delays(%v, %v): the first must be positive, the longest not shorter", c.first, c.longest)
-	bad(c.within <= 0, "Within(%v): must be positive", c.within)
-	bad(c.maxRetryAfter < 0, "MaxRetryAfter(%v): must not be negative", c.maxRetryAfter)
-	bad(!(c.ratio >= 0 && c.ratio <= 100) || !(c.perSecond >= 0 && c.perSecond <= 1e9),
+	var f flaws
+	f.add(c.maxAttempts < 1, "MaxAttempts(%d): must be at least 1", c.maxAttempts)
+	f.add(c.first <= 0 || c.longest < c.first, "Delays(%v, %v): the first must be positive, the longest not shorter", c.first, c.longest)
+	f.add(c.within <= 0, "Within(%v): must be positive", c.within)
+	f.add(c.maxRetryAfter < 0, "MaxRetryAfter(%v): must not be negative", c.maxRetryAfter)
+	f.add(!(c.ratio >= 0 && c.ratio <= 100) || !(c.perSecond >= 0 && c.perSecond <= 1e9),
 		"RetryBudget(%v, %v): the ratio must be from 0 to 100, the number per second from 0 to 1e9", c.ratio, c.perSecond)
-	bad(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
-	bad(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
-	bad(!(c.percent >= 0 && c.percent <= 1), "PlusMinus(%v): must be from 0 to 1", c.percent)
-	return errors.Join(append(errs, c.keyer.validate())...)
+	f.add(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
+	f.add(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
+	f.add(!(c.share >= 0 && c.share <= 1), "PlusMinus(%v): must be from 0 to 1", c.share)
+	return errors.Join(append(f, c.keyer.validate())...)
 }
 
 // MaxAttempts sets how many attempts a call may have in all, whatever they fail
@@ -129,7 +123,7 @@ func EqualJitter() RetryOption {
 // PlusMinus waits the ceiling give or take up to the given share of it, from 0 to
 // 1, but never more than the longest delay.
 func PlusMinus(share float64) RetryOption {
-	return retryOption(func(c *retryConfig) { c.jitter, c.percent = jitterPercent, share })
+	return retryOption(func(c *retryConfig) { c.jitter, c.share = jitterPlusMinus, share })
 }
 
 // DecorrelatedJitter waits anything from the first delay to three times the wait

@@ -100,7 +100,7 @@ func (c *retryCall) again() bool {
 	if c.verdict.outcome == outcomeRefused {
 		return false // see refused
 	}
-	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // he left while the answer was judged
+	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // the caller left while the answer was judged
 		c.resp.Body.Close()
 		c.resp = nil
 		c.giveUp(contextError(c.ctx))
@@ -187,7 +187,7 @@ func (c *retryCall) prepare() error {
 }
 
 // stop ends the call before the attempt that was to follow. The caller gets the
-// last real response if there was one, unless it is he who has left.
+// last real response if there was one, unless it is the caller who has left.
 func (c *retryCall) stop(err error) {
 	if c.ctx.Err() != nil {
 		c.giveUp(contextError(c.ctx))
@@ -232,7 +232,7 @@ func (c *retryCall) worth() bool {
 }
 
 // safe reports whether the request may be sent again although it may have been
-// done (policy P7 of the design).
+// done, as the documentation of Retry says.
 func (c *retryCall) safe() bool {
 	if idempotent(c.req) || c.verdict.outcome == outcomeRejected || c.err != nil && c.verdict.outcome == outcomeFailed {
 		return true
@@ -270,7 +270,7 @@ func (c *retryCall) delay(now time.Time) bool {
 
 func (c *retryCall) ownWait() time.Duration {
 	if c.backoff.longest == 0 {
-		c.backoff = backoff{first: c.cfg.first, longest: c.cfg.longest, jitter: c.cfg.jitter, percent: c.cfg.percent}
+		c.backoff = backoff{first: c.cfg.first, longest: c.cfg.longest, jitter: c.cfg.jitter, share: c.cfg.share}
 	}
 	least := c.cfg.first
 	if c.verdict.status == http.StatusServiceUnavailable && least <= c.cfg.longest/2 {

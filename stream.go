@@ -121,7 +121,7 @@ func (g *guard) endsIn(caller context.Context, err error) error {
 	case r.Error.Position != "":
 		return g.failure()
 	case !clean && caller.Err() != nil:
-		return err // he has left; what was missing is not the answer's fault
+		return err // the caller has left; what was missing is not the answer's fault
 	case r.Complete && r.Strength == wire.StrengthStrong:
 		return io.EOF // whole: what the connection did afterwards is nobody's loss
 	case errors.Is(err, ErrStreamStalled):
@@ -155,7 +155,7 @@ func (g *guard) failure() error {
 }
 
 func answerError(v wire.Verdict, typ, code string) *AnswerError {
-	return &AnswerError{Class: v.Class.String(), Type: typ, Code: code, class: v.Class, verdict: v}
+	return &AnswerError{Class: v.Class.String(), Type: typ, Code: code, verdict: v}
 }
 
 // whole reports whether the answer is, as far as it has passed.

@@ -121,7 +121,7 @@ func (f option) apply(c *config) { f(c) }
 type config struct {
 	base    http.RoundTripper
 	dial    baseConfig
-	plain   bool // without the SDK layer
+	noSDK   bool // without the SDK layer
 	limit   limitConfig
 	breaker breakerConfig
 	retry   retryConfig
@@ -139,13 +139,7 @@ func defaultConfig() config {
 }
 
 func (c *config) validate() error {
-	errs := append(c.errs, c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate())
-	if c.dial.dial <= 0 {
-		errs = append(errs, fmt.Errorf("steady: DialTimeout(%v): must be positive", c.dial.dial))
-	}
-	if c.dial.tls <= 0 {
-		errs = append(errs, fmt.Errorf("steady: TLSTimeout(%v): must be positive", c.dial.tls))
-	}
+	errs := append(c.errs, c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate(), c.dial.validate())
 	if c.base != nil && c.dial.set {
 		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout are for the default base; set them on the one given to WithBase"))
 	}
@@ -161,12 +155,12 @@ func WithBase(rt http.RoundTripper) Option {
 
 // WithSDK turns the [SDK] layer on or off. It is on by default.
 func WithSDK(on bool) Option {
-	return option(func(c *config) { c.plain = !on })
+	return option(func(c *config) { c.noSDK = !on })
 }
 
 // sdkLayer is SDK, unless it is turned off.
 func (c *config) sdkLayer(next http.RoundTripper) http.RoundTripper {
-	if c.plain {
+	if c.noSDK {
 		return next
 	}
 	return SDK()(next)
@@ -183,13 +177,15 @@ func WithBreaker(opts ...BreakerOption) Option {
 }
 
 // WithRateLimit sets the rate of the [RateLimit] layer: at most perSecond
-// attempts a second for each key, in bursts of at most burst.
+// attempts a second for each key, in bursts of at most burst. The default is no
+// limit.
 func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
 	return option(func(c *config) { c.limit.apply(perSecond, burst, opts) })
 }
 
 // WithConcurrency sets how many attempts may be under way at a time for each
-// key, with or without a rate limit. It is [MaxInFlight] of the RateLimit layer.
+// key, with or without a rate limit: at least 1, and the default is no limit. It
+// is [MaxInFlight] of the [RateLimit] layer.
 func WithConcurrency(max int) Option {
 	return option(func(c *config) {
 		if max < 1 {
@@ -210,7 +206,7 @@ func WithTimeouts(opts ...TimeoutOption) Option {
 	})
 }
 
-// CommonOption is an option of [New] and of every layer.
+// CommonOption is an option of [New] and of every layer that has options.
 type CommonOption interface {
 	Option
 	LimitOption

@@ -47,7 +47,7 @@ func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 	if !r.Complete {
 		return false
 	}
-	h.verdict, h.judged = verdict{outcome: outcomeOK, status: resp.StatusCode, usage: r.Usage}, true
+	h.judge(verdict{outcome: outcomeOK, status: resp.StatusCode, usage: r.Usage})
 	return true
 }
 

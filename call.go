@@ -1,0 +1,104 @@
+package steady
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// call is what the layers of one stack have in common about one RoundTrip. The
+// outermost layer makes it and hands it down as the request's context; Retry
+// hands down a fresh one with each attempt, so that a stack that is the base of
+// another keeps gates of its own.
+type call struct {
+	context.Context // the caller's, to which call adds itself
+	began           time.Time
+	attempt         int         // the number of the attempt under way, from 1
+	over            atomic.Bool // RoundTrip has returned: whoever still holds the context is on their own
+
+	mu     sync.Mutex // guards the rest, for layers that send one call twice at once
+	keyer  *keyer     // whose key is, so that layers with the same keyer share it
+	url    *url.URL   // of which key is
+	key    string
+	gates  []gate  // outermost first
+	permit permit  // what the queue took from the holder on the call's behalf
+	space  [2]gate // gates' first array
+}
+
+type callContextKey struct{}
+
+// Value makes the call findable and passes everything else on.
+func (c *call) Value(key any) any {
+	if _, ok := key.(callContextKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc lets package context register a child with the caller's own context,
+// if that has such a method. Else every child would cost a goroutine there.
+func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
+
+// enter returns the call that req belongs to. When there is none it makes one, in
+// room if that is not nil, and a copy of req that carries it; made tells the layer
+// that it is the outermost one and owes a leave.
+func enter(req *http.Request, room *call) (c *call, inner *http.Request, made bool) {
+	ctx := req.Context()
+	if c, ok := ctx.Value(callContextKey{}).(*call); ok && !c.over.Load() {
+		return c, req, false
+	}
+	if c = room; c == nil {
+		c = new(call)
+	}
+	c.Context, c.began, c.attempt = ctx, time.Now(), 1
+	return c, req.WithContext(c), true
+}
+
+// leave ends the call. The response names the caller's request again, and not
+// the copy whose context would carry the call on into other requests.
+func (c *call) leave(req *http.Request, resp *http.Response) {
+	c.over.Store(true)
+	if resp == nil || resp.Request == nil || resp.Request == req {
+		return
+	}
+	if _, ok := resp.Request.Context().Value(callContextKey{}).(*call); ok {
+		resp.Request = req
+	}
+}
+
+// fresh makes inner the call that goes down with attempt number n of req, whose
+// key by keyer is key.
+func (c *call) fresh(inner *call, n int, req *http.Request, keyer *keyer, key string) {
+	inner.Context, inner.began, inner.attempt = c.Context, c.began, n
+	inner.keyer, inner.url, inner.key = keyer, req.URL, key
+}
+
+// roundTrip has next send req, and makes good what a fake may leave undone of the
+// contract of http.RoundTripper: there is a response or an error, and a response
+// has a body. Like http.Client, it takes no response beside an error.
+func roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	resp, err := next.RoundTrip(req)
+	switch {
+	case err != nil:
+		if resp != nil && resp.Body != nil {
+			resp.Body.Close()
+		}
+		return nil, err
+	case resp == nil:
+		return nil, fmt.Errorf("steady: %T returned neither a response nor an error", next)
+	case resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	return resp, nil
+}
+
+// closeBody closes the body of a request that no inner layer will see.
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+}
