@@ -189,7 +189,7 @@ type attempt struct {
 	timer  *time.Timer // for the headers; nil without a timeout
 	stop   func() bool // ends the registration with caller; nil if that has no end
 	body   watchedBody // of the response, once there is one
-	held   heldBody    // under it, if it was read at once
+	ahead  aheadBody   // under it, if it was read at once
 
 	// For the observer alone.
 	began   time.Time

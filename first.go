@@ -44,9 +44,9 @@ func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled fu
 	if c.firstContent > 0 {
 		within = min(within, c.firstContent)
 	}
-	held := holdBody(req.Context(), resp.Body, heldBytes, within, g.enough)
-	resp.Body = held
-	if g.skip = held.seenAhead(); declared == wire.FormText && !answers(held.ahead()) || g.rejects(resp, held) {
+	ahead := readAhead(req.Context(), resp.Body, aheadBytes, within, g.enough)
+	resp.Body = ahead
+	if g.skip = ahead.seenAhead(); declared == wire.FormText && !answers(ahead.soFar()) || g.rejects(resp, ahead) {
 		return nil
 	}
 	if !g.opened {
@@ -84,24 +84,24 @@ func (g *guard) enough(p []byte) bool {
 
 // rejects turns resp into what its beginning says that it is, if that is no
 // answer. It reports whether the response is to be taken as it is now.
-func (g *guard) rejects(resp *http.Response, held *heldBody) bool {
+func (g *guard) rejects(resp *http.Response, ahead *aheadBody) bool {
 	frame, v, failed := g.dec.Failure()
 	if failed && !g.opened {
-		recast(resp, held, v.Class.Status(), errorBody(frame, v), v)
+		recast(resp, ahead, v.Class.Status(), errorBody(frame, v), v)
 		return true
 	}
 	switch form := g.dec.Form(); {
 	case form == wire.FormHTML, form == wire.FormText:
-		held.judge(relabel(resp, http.StatusBadGateway, notAnAnswer()))
+		ahead.judge(relabel(resp, http.StatusBadGateway, notAnAnswer()))
 		return true
-	case held.ended() == nil:
-	case form == wire.FormUnknown && held.ended() == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
-		recast(resp, held, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
+	case ahead.ended() == nil:
+	case form == wire.FormUnknown && ahead.ended() == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
+		recast(resp, ahead, http.StatusBadGateway, errorBody(nil, notAnAnswer()), notAnAnswer())
 		return true
 	case !g.opened && !g.finished:
 		// It ended before there was any content. The bytes stay what they
 		// are, for the guard to end them in an error, but Retry may ask again.
-		held.judge(verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true, err: ErrStreamTruncated})
+		ahead.judge(verdict{outcome: outcomeTruncated, status: resp.StatusCode, retry: true, err: ErrStreamTruncated})
 	}
 	return false
 }
@@ -116,16 +116,16 @@ const typeNotAnAnswer = "not_an_answer"
 
 // recast makes resp the error answer that it should have been, and puts the verdict
 // on it with it.
-func recast(resp *http.Response, held *heldBody, status int, body []byte, w wire.Verdict) {
-	if held != nil {
-		held.drop()
+func recast(resp *http.Response, ahead *aheadBody, status int, body []byte, w wire.Verdict) {
+	if ahead != nil {
+		ahead.drop()
 	}
 	v := relabel(resp, status, w)
 	resp.Header.Del("Content-Encoding")
 	resp.Header.Set("Content-Type", "application/json")
 	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	resp.ContentLength, resp.TransferEncoding, resp.Uncompressed = int64(len(body)), nil, false
-	resp.Body = &heldBody{rc: io.NopCloser(bytes.NewReader(nil)), buf: body, err: io.EOF, closed: true, verdict: v, judged: true}
+	resp.Body = &aheadBody{rc: io.NopCloser(bytes.NewReader(nil)), buf: body, err: io.EOF, closed: true, verdict: v, judged: true}
 }
 
 // relabel gives resp the status that it deserves and leaves its body alone.

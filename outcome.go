@@ -78,8 +78,8 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 	if err != nil {
 		return verdict{outcome: judgeError(ctx, err), err: err}
 	}
-	if h := heldIn(resp.Body); h != nil && h.judged {
-		return h.verdict
+	if b := aheadIn(resp.Body); b != nil && b.judged {
+		return b.verdict
 	}
 	if resp.StatusCode < 400 {
 		return verdict{outcome: outcomeOK, status: resp.StatusCode}
@@ -93,19 +93,19 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
 	began := time.Now()
 	var text []byte
-	var held *heldBody
+	var ahead *aheadBody
 	if !bodyless(resp) {
-		held = holdBody(ctx, resp.Body, heldBytes, heldFor, nil)
-		if text = held.ahead(); strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-			text = wire.Inflate(text, heldBytes)
+		ahead = readAhead(ctx, resp.Body, aheadBytes, aheadFor, nil)
+		if text = ahead.soFar(); strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+			text = wire.Inflate(text, aheadBytes)
 		}
-		resp.Body = held
+		resp.Body = ahead
 	}
 	w := wire.Classify(wire.Response{Status: resp.StatusCode, Header: resp.Header, Body: text, Now: time.Now()})
 	v := verdictOf(w, resp.StatusCode)
 	v.looked = time.Since(began)
-	if held != nil {
-		held.judge(v)
+	if ahead != nil {
+		ahead.judge(v)
 	}
 	return v
 }

@@ -20,11 +20,11 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 // share one cursor, and net/http may go on reading the old body after RoundTrip
 // has returned.
 type replay struct {
-	ctx      context.Context
-	body     io.ReadCloser                 // the caller's; nil if there is none
-	getBody  func() (io.ReadCloser, error) // the caller's, or nil
-	length   int64                         // the request's ContentLength
-	recorder *recorder                     // in its stead, if there is no getBody
+	ctx     context.Context
+	body    io.ReadCloser                 // the caller's; nil if there is none
+	getBody func() (io.ReadCloser, error) // the caller's, or nil
+	length  int64                         // the request's ContentLength
+	buffer  *replayBuffer                 // in its stead, if there is no getBody
 
 	mu      sync.Mutex // guards the rest, as net/http calls next too
 	current *sentBody
@@ -40,7 +40,7 @@ func (r *replay) of(req *http.Request, limit int) {
 	}
 	r.body = req.Body
 	if r.getBody == nil {
-		r.recorder = &recorder{src: req.Body, limit: limit}
+		r.buffer = &replayBuffer{src: req.Body, limit: limit}
 	}
 }
 
@@ -58,8 +58,8 @@ func (r *replay) first() {
 		return
 	}
 	r.space.rc = r.body
-	if r.recorder != nil {
-		r.space.rc = r.recorder.open()
+	if r.buffer != nil {
+		r.space.rc = r.buffer.open()
 	}
 	r.current = &r.space
 }
@@ -72,7 +72,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 		return http.NoBody, nil
 	}
 	within := forever
-	if r.recorder != nil {
+	if r.buffer != nil {
 		within = detachFor
 	}
 	if err := r.current.detach(r.ctx, within); err != nil {
@@ -81,15 +81,15 @@ func (r *replay) next() (io.ReadCloser, error) {
 	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself
 	var rc io.ReadCloser
 	switch {
-	case r.recorder == nil:
+	case r.buffer == nil:
 		var err error
 		if rc, err = r.getBody(); err != nil {
 			return nil, err
 		}
-	case !r.recorder.whole():
+	case !r.buffer.whole():
 		return nil, errNotReplayable
 	default:
-		rc = r.recorder.open()
+		rc = r.buffer.open()
 	}
 	r.current = &sentBody{rc: rc}
 	return r.current, nil
@@ -97,7 +97,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 
 // possible reports whether next may succeed.
 func (r *replay) possible() bool {
-	return r.recorder == nil || r.recorder.whole()
+	return r.buffer == nil || r.buffer.whole()
 }
 
 // finish says that there will be no other attempt: the caller's body is closed
@@ -106,8 +106,8 @@ func (r *replay) finish(failed bool) {
 	if failed && r.current != nil {
 		r.current.Close()
 	}
-	if r.recorder != nil {
-		r.recorder.finish()
+	if r.buffer != nil {
+		r.buffer.finish()
 	}
 }
 

@@ -27,8 +27,8 @@ type retryCall struct {
 	resp     *http.Response // of the last attempt; what the call ends in
 	err      error
 	verdict  verdict
-	held     *heldBody // the body of the last response, once it is to be followed by another
-	status   int       // of the last response, 0 if there was none
+	kept     *aheadBody // the body of the last response, once it is to be followed by another
+	status   int        // of the last response, 0 if there was none
 	wait     time.Duration
 
 	first call // goes down with the first attempt
@@ -71,7 +71,7 @@ func (c *retryCall) refused(last *http.Response, lastErr error) {
 	tellEnded(c.gates, c.verdict)
 	refusal := c.err
 	if c.resp, c.err = last, lastErr; last != nil {
-		last.Body = c.held
+		last.Body = c.kept
 		return
 	}
 	c.giveUp(refusal)
@@ -133,11 +133,11 @@ func (c *retryCall) again() bool {
 // putAway keeps what has been read ahead of the last response and gives up the
 // rest, and its connection, now and not after the wait.
 func (c *retryCall) putAway() {
-	c.held = heldIn(c.resp.Body)
-	if c.held == nil { // an answer like any other, which the server wants retried
-		c.held = holdBody(c.ctx, c.resp.Body, heldBytes, heldFor, nil)
+	c.kept = aheadIn(c.resp.Body)
+	if c.kept == nil { // an answer like any other, which the server wants retried
+		c.kept = readAhead(c.ctx, c.resp.Body, aheadBytes, aheadFor, nil)
 	}
-	c.held.drop()
+	c.kept.drop()
 	c.resp.Body.Close()
 }
 
@@ -195,7 +195,7 @@ func (c *retryCall) stop(err error) {
 		return
 	}
 	if c.resp != nil {
-		c.resp.Body = c.held
+		c.resp.Body = c.kept
 		return
 	}
 	c.giveUp(err)

@@ -345,7 +345,7 @@ func TestUpstreamRetryDrainsWithoutATimeLimit(t *testing.T) {
 		}
 		resp.Body.Close()
 		if time.Since(start) < time.Hour {
-			mended(t, upstreamRetry, "waits for a failed body that hangs", "holdBody may leave the draining to the loop")
+			mended(t, upstreamRetry, "waits for a failed body that hangs", "readAhead may leave the draining to the loop")
 		}
 	})
 }

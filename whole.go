@@ -17,7 +17,7 @@ import (
 // all, the answer goes the way of all others.
 func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 	c := &a.t.cfg
-	if c.noGuard || c.firstEvent == 0 || resp.StatusCode != http.StatusOK || resp.ContentLength <= 0 || resp.ContentLength > heldBytes ||
+	if c.noGuard || c.firstEvent == 0 || resp.StatusCode != http.StatusOK || resp.ContentLength <= 0 || resp.ContentLength > aheadBytes ||
 		bodyless(resp) || resp.Header.Get("Content-Encoding") != "" || !inference(req) {
 		return false
 	}
@@ -25,21 +25,21 @@ func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 	if wire.Declared(contentType) != wire.FormJSON || contentType == "" {
 		return false
 	}
-	h := &a.held
-	h.rc = resp.Body
-	a.readWhole(h, resp.ContentLength)
-	resp.Body = h
-	if h.err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
+	b := &a.ahead
+	b.rc = resp.Body
+	a.readWhole(b, resp.ContentLength)
+	resp.Body = b
+	if b.err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
 		return false
 	}
-	h.closeBase()
+	b.closeBase()
 	dec, _ := a.t.decoders.Get().(*wire.Decoder)
 	if dec == nil {
 		dec = new(wire.Decoder)
 	}
 	defer a.t.decoders.Put(dec)
 	dec.Reset(contentType, req.URL.Path)
-	dec.Write(h.buf)
+	dec.Write(b.buf)
 	if _, _, failed := dec.Failure(); failed {
 		return false
 	}
@@ -47,12 +47,12 @@ func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 	if !r.Complete {
 		return false
 	}
-	h.judge(verdict{outcome: outcomeOK, status: resp.StatusCode, usage: r.Usage})
+	b.judge(verdict{outcome: outcomeOK, status: resp.StatusCode, usage: r.Usage})
 	return true
 }
 
 // readWhole sees whether n bytes are there at the first read, and no more.
-func (a *attempt) readWhole(h *heldBody, n int64) {
+func (a *attempt) readWhole(b *aheadBody, n int64) {
 	limit := a.t.cfg.firstContent
 	switch {
 	case limit <= 0:
@@ -62,10 +62,10 @@ func (a *attempt) readWhole(h *heldBody, n int64) {
 		a.timer = time.AfterFunc(limit, a.interrupt)
 	}
 	buf := make([]byte, n+1)
-	read, err := h.rc.Read(buf)
+	read, err := b.rc.Read(buf)
 	if err == nil && int64(read) == n {
 		var more int
-		more, err = h.rc.Read(buf[n:])
+		more, err = b.rc.Read(buf[n:])
 		read += more
 	}
 	if int64(read) < n && err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
@@ -74,5 +74,5 @@ func (a *attempt) readWhole(h *heldBody, n int64) {
 	if limit > 0 && !a.timer.Stop() && a.caller.Err() == nil {
 		err = ErrStreamStalled
 	}
-	h.buf, h.err = buf[:read:read], err
+	b.buf, b.err = buf[:read:read], err
 }

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// recorder keeps what has been read of a body that has no GetBody, while the
+// replayBuffer keeps what has been read of a body that has no GetBody, while the
 // first attempt reads it, up to a limit. Its readers take turns: see replay.
-type recorder struct {
+type replayBuffer struct {
 	src   io.ReadCloser
 	limit int
 
@@ -20,26 +20,26 @@ type recorder struct {
 	closed  bool  // src is closed
 }
 
-type recorderReader struct {
-	r      *recorder
+type replayReader struct {
+	r      *replayBuffer
 	off    int
 	closed bool
 }
 
-func (r *recorder) open() io.ReadCloser {
+func (r *replayBuffer) open() io.ReadCloser {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.readers++
-	return &recorderReader{r: r}
+	return &replayReader{r: r}
 }
 
-func (r *recorder) whole() bool {
+func (r *replayBuffer) whole() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.lost && !r.closed
 }
 
-func (r *recorder) finish() {
+func (r *replayBuffer) finish() {
 	r.mu.Lock()
 	r.final = true
 	shut := r.readers == 0 && !r.closed
@@ -50,7 +50,7 @@ func (r *recorder) finish() {
 	}
 }
 
-func (rd *recorderReader) Read(p []byte) (int, error) {
+func (rd *replayReader) Read(p []byte) (int, error) {
 	r := rd.r
 	r.mu.Lock()
 	if !r.lost && rd.off < len(r.buf) {
@@ -79,7 +79,7 @@ func (rd *recorderReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (rd *recorderReader) Close() error {
+func (rd *replayReader) Close() error {
 	r := rd.r
 	r.mu.Lock()
 	if !rd.closed {
