@@ -1,0 +1,74 @@
+package pace
+
+import "math"
+
+// slots is the hypothesis that the provider allows so many attempts at a time.
+//
+// A refusal with n others in flight says that there are no more than n slots, and an
+// attempt that was accepted while n others were certainly still out says that there
+// are more. As long as the two agree the hypothesis stands; it is acted on when the
+// rate was cut several times and the refusals went on.
+type slots struct {
+	cap    limit
+	on     bool
+	most   int // no more slots than this, by the refusals
+	least  int // no fewer than this, by the acceptances
+	fits   int // refusals in a row that agree
+	first  uint64
+	look   pass // an attempt watched until it is clear that it was accepted
+	strike int
+}
+
+func (s *slots) reset() { *s = slots{most: math.MaxInt} }
+
+func (s *slots) capped() bool { return s.on }
+
+func (s *slots) max() float64 {
+	if !s.on {
+		return math.Inf(1)
+	}
+	return math.Floor(max(s.cap.base, s.cap.value()))
+}
+
+func (s *slots) witnessed(a pass) {
+	if s.look.seq == 0 && a.flying > s.least {
+		s.look = a
+	}
+}
+
+func (s *slots) refused(seq uint64) {
+	if s.look.seq == seq {
+		s.look = pass{}
+	}
+}
+
+// explains takes a refusal into account and reports whether slots explain it.
+func (s *slots) explains(a *pass) bool {
+	n := a.flying - 1
+	if n < 1 {
+		s.reset()
+		return false
+	}
+	if s.fits == 0 {
+		s.first = a.seq
+	}
+	s.most = min(s.most, n)
+	s.fits++
+	if s.least > s.most {
+		s.reset()
+		return false
+	}
+	return s.on || s.fits >= 5 && a.seq-s.first > uint64(s.fits)
+}
+
+func (p *pace) capSlots(a *pass) {
+	s := &p.slots
+	if !s.on && p.bet.rate > 0 { // the rate was not to blame
+		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1}
+		p.apply(a.at)
+	}
+	s.on = true
+	n := float64(max(1, min(s.most, a.flying-1)))
+	s.cap = limit{base: n, step: max(1, dip*n)}
+	p.bet.after = p.seq
+}
