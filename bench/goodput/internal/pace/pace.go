@@ -62,6 +62,7 @@ type pace struct {
 	rate   limit
 	slots  slots
 	bet    bet
+	cycle  cycle
 	recent history
 	hold   hold
 	slow   slowness
@@ -72,6 +73,8 @@ type pace struct {
 	held              cause   // what refused the head of the queue last
 	saying            float64 // seconds that the provider takes to say no, smoothed
 	firstByte, answer estimate
+	heldAt            time.Time
+	flow              float64   // attempts per second, lately
 	silentFrom        time.Time // the first attempt since anything was heard
 }
 
@@ -97,18 +100,26 @@ func (p *pace) ready(now time.Time) (bool, time.Duration) {
 		return p.probeReady(now)
 	}
 	if float64(p.inFlight()) >= p.maxFlight() {
-		p.held = bySlots
+		p.heldBack(now, bySlots)
 		return false, 0
 	}
 	if p.cfg.without.has(noPace) {
 		return true, 0
 	}
 	if tokens := p.bucket.TokensAt(now); tokens < 1 {
-		p.held = byRate
+		p.heldBack(now, byRate)
 		wait := time.Duration((1 - tokens) / float64(p.bucket.Limit()) * 1e9)
 		return false, max(wait, 100*time.Microsecond)
 	}
 	return true, 0
+}
+
+// heldBack notes what the head of the queue waits for, and since when.
+func (p *pace) heldBack(now time.Time, c cause) {
+	if p.held == byNothing {
+		p.heldAt = now
+	}
+	p.held = c
 }
 
 // sent takes note that an attempt goes out now, after ready allowed it.
@@ -117,6 +128,7 @@ func (p *pace) sent(now time.Time) pass {
 	p.seq++
 	a := pass{at: now, seq: p.seq, flying: p.inFlight(), over: p.over, held: p.held, probe: p.hold.on}
 	p.held = byNothing
+	p.cycle.note(a)
 	p.lastSent = now
 	if p.silentFrom.IsZero() {
 		p.silentFrom = now
@@ -161,7 +173,7 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 	if a.heard { // it was accepted, and broke later
 		return
 	}
-	p.recent.mark(a.seq)
+	p.recent.mark(a)
 	p.slots.refused(a.seq)
 	switch {
 	case p.hold.on:

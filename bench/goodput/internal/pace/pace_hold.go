@@ -25,7 +25,7 @@ func (p *pace) mustHold(a *pass) bool {
 	}
 	run := p.recent.run()
 	others := p.recent.share(p.seq)*float64(min(64, max(20, p.recent.top))) - float64(run)
-	return float64(run) >= 4+others/2
+	return float64(run) >= 4+others/2 && a.at.Sub(p.recent.from) >= 3*p.settle()
 }
 
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
@@ -55,6 +55,7 @@ func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
 	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq}
 	p.nextProbe(now, hinted)
+	p.trace(now, "HOLD %d hinted %v until %v", o, hinted, p.hold.until.Sub(now))
 }
 
 func (p *pace) nextProbe(now time.Time, hinted time.Duration) {
@@ -114,6 +115,7 @@ func (p *pace) resume(now time.Time) {
 	p.recent = history{top: p.seq}
 	p.held = byNothing
 	p.apply(now)
+	p.trace(now, "resume")
 }
 
 // ramp is the share of the rate that is used after a hold.

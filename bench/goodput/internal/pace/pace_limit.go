@@ -40,10 +40,17 @@ const (
 
 // grow moves the limit that the head of the queue waited for.
 func (p *pace) grow(now time.Time) {
-	dt := now.Sub(p.lastSent)
+	gap := now.Sub(p.lastSent)
+	if p.seq > 0 && gap > 0 { // a mean over about a second, or 10 attempts
+		w := max(math.Exp(-gap.Seconds()), 0.9)
+		p.flow = w*p.flow + (1-w)/gap.Seconds()
+	}
+	dt := min(gap, now.Sub(p.heldAt))
 	switch p.held {
 	case byRate:
-		p.rate.advance(dt)
+		if p.rate.value() < 2*p.flow || p.seq < 20 {
+			p.rate.advance(dt)
+		}
 	case bySlots:
 		if p.slots.capped() {
 			p.slots.cap.advance(dt)
@@ -56,16 +63,49 @@ func (p *pace) grow(now time.Time) {
 type history struct {
 	top  uint64
 	bits uint64
+	from time.Time // when the first of the run at the end was sent
 }
 
-func (h *history) mark(seq uint64) {
-	if seq > h.top {
-		h.bits <<= min(64, seq-h.top)
-		h.top = seq
+func (h *history) mark(a *pass) {
+	if a.seq > h.top {
+		h.bits <<= min(64, a.seq-h.top)
+		h.top = a.seq
 	}
-	if d := h.top - seq; d < 64 {
+	if d := h.top - a.seq; d < 64 {
 		h.bits |= 1 << d
 	}
+	if h.run() == 1 {
+		h.from = a.at
+	}
+}
+
+// cycle counts what was accepted between two times at which the provider refused.
+// At both its bucket was empty, so that this is what it replenishes, provided that
+// calls were waiting all the time.
+type cycle struct {
+	from    time.Time
+	sent    float64
+	unheld  float64
+	refused float64
+}
+
+func (c *cycle) note(a pass) {
+	if c.from.IsZero() {
+		c.from = a.at
+	}
+	c.sent++
+	if a.held == byNothing {
+		c.unheld++
+	}
+}
+
+// rate is what was accepted per second, or infinity if that says nothing.
+func (c *cycle) rate(now time.Time) float64 {
+	span := now.Sub(c.from).Seconds()
+	if c.sent < 20 || span < 1 || c.unheld > c.sent/5 {
+		return math.Inf(1)
+	}
+	return (c.sent - c.refused) / span
 }
 
 // run is how many in a row were refused, the latest included.
@@ -99,6 +139,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 		if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
 			return
 		}
+		p.trace(now, "chance ends")
 		*b = bet{after: b.after}
 	}
 	if !b.on || a.seq > b.last+200 {
@@ -114,7 +155,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 		p.settleBet(now, a)
 		return
 	}
-	if !p.cfg.without.has(noSlots) && p.slots.explains(a) {
+	if !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
 		p.capSlots(a)
 		return
 	}
@@ -123,29 +164,40 @@ func (p *pace) refused(now time.Time, a *pass) {
 	p.settleBet(now, a)
 }
 
-// cut lowers the rate to what has been accepted since the bet began. Every attempt
-// sent before a has been refused by now or it never will be.
+// cut lowers the rate after a refusal of an attempt that was sent at this rate: a
+// little, if it is the first one since the rate was back where it was; further, if
+// what was accepted since the refusals began says so. Every attempt sent before a has
+// been refused by now or it never will be. One round never cuts below 0.7, since
+// refused attempts may cost capacity and then less is accepted than could be.
 func (p *pace) cut(now time.Time, a *pass) {
-	b := &p.bet
-	v := p.rate.value()
+	b, v := &p.bet, p.rate.value()
 	if p.cfg.without.has(noMeasure) {
 		p.setRate(now, v/2)
 		return
 	}
-	accepted := float64(a.seq-b.from.seq+1) - float64(b.refused)
-	span := a.at.Sub(b.from.at).Seconds()
-	measured := math.Inf(1)
-	if span > 0 {
-		measured = (accepted + 1) / span
+	measured := max(b.measured(a), 0.7*v)
+	if p.rate.searching || p.rate.t >= 0.7 {
+		c := p.cycle.rate(a.at)
+		p.setRate(now, min(below*v, measured, max(c, 0.7*v)))
+		p.trace(now, "cut v %.1f measured %.1f cycle %.1f refused %d seq %d-%d", v, measured, c, b.refused, b.from.seq, a.seq)
+		p.cycle = cycle{}
+		return
 	}
-	switch {
-	case p.rate.searching, p.rate.t >= 0.7:
-		p.setRate(now, min(below*v, measured))
-	case measured < v:
+	if measured < v {
 		p.rate.base = measured / (1 - dip)
 		p.rate.step = dip * p.rate.base
 		p.apply(now)
+		p.trace(now, "refine v %.1f measured %.1f refused %d seq %d-%d", v, measured, b.refused, b.from.seq, a.seq)
 	}
+}
+
+// measured is the rate of what was accepted since the bet began, rounded up.
+func (b *bet) measured(a *pass) float64 {
+	span := a.at.Sub(b.from.at).Seconds()
+	if span <= 0 {
+		return math.Inf(1)
+	}
+	return (float64(a.seq-b.from.seq) - float64(b.refused) + 2) / span
 }
 
 func (p *pace) setRate(now time.Time, r float64) {
@@ -174,12 +226,18 @@ func (p *pace) settleBet(now time.Time, a *pass) {
 	}
 	if lost >= 2 && !p.cfg.without.has(noChance) {
 		r := min(b.rate, max(p.rate.value(), b.passed/(1-min(share, 0.9))))
+		p.trace(now, "CHANCE r %.1f share %.2f", r, share)
 		*b = bet{chance: share, after: p.seq}
 		p.rate = limit{base: r, step: dip * r, t: 1}
 		p.apply(now)
 		return
 	}
-	// The next bet is on attempts sent from now on.
+	p.trace(now, "bet called share %.2f before %.2f n %.0f passed %.1f lost %d", share, b.share, n, passed, lost)
+	// The next bet is on attempts sent from now on, no faster than what passed.
+	if v := p.rate.value(); passed < v {
+		p.setRate(now, max(passed, 0.7*v))
+	}
+	b.after = p.seq
 	next := pass{at: now, seq: p.seq + 1}
 	*b = bet{on: true, from: next, last: p.seq, level: lost, share: share, rate: b.rate, passed: b.passed, after: b.after}
 }

@@ -1,6 +1,9 @@
 package pace
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // slots is the hypothesis that the provider allows so many attempts at a time.
 //
@@ -11,11 +14,11 @@ import "math"
 type slots struct {
 	cap    limit
 	on     bool
-	most   int // no more slots than this, by the refusals
-	least  int // no fewer than this, by the acceptances
-	fits   int // refusals in a row that agree
-	first  uint64
-	look   pass // an attempt watched until it is clear that it was accepted
+	most   int       // no more slots than this, by the refusals
+	least  int       // no fewer than this, by the acceptances
+	fits   int       // refusals in a row that agree
+	last   time.Time // when the latest of those was sent
+	look   pass      // an attempt watched until it is clear that it was accepted
 	strike int
 }
 
@@ -43,22 +46,22 @@ func (s *slots) refused(seq uint64) {
 }
 
 // explains takes a refusal into account and reports whether slots explain it.
-func (s *slots) explains(a *pass) bool {
+func (s *slots) explains(a *pass, apart time.Duration) bool {
 	n := a.flying - 1
 	if n < 1 {
 		s.reset()
 		return false
 	}
-	if s.fits == 0 {
-		s.first = a.seq
-	}
 	s.most = min(s.most, n)
-	s.fits++
+	if a.at.Sub(s.last) > apart {
+		s.fits++
+		s.last = a.at
+	}
 	if s.least > s.most {
 		s.reset()
 		return false
 	}
-	return s.on || s.fits >= 5 && a.seq-s.first > uint64(s.fits)
+	return s.on || s.fits >= 5
 }
 
 func (p *pace) capSlots(a *pass) {
@@ -71,4 +74,5 @@ func (p *pace) capSlots(a *pass) {
 	n := float64(max(1, min(s.most, a.flying-1)))
 	s.cap = limit{base: n, step: max(1, dip*n)}
 	p.bet.after = p.seq
+	p.trace(a.at, "slots %.0f (flying %d most %d least %d fits %d)", n, a.flying, s.most, s.least, s.fits)
 }
