@@ -24,8 +24,8 @@ func (p *pace) mustHold(a *pass) bool {
 		return false
 	}
 	run := p.recent.run()
-	others := p.recent.share(p.seq)*float64(min(64, max(20, p.recent.top))) - float64(run)
-	return float64(run) >= 4+others/2 && a.at.Sub(p.recent.from) >= 3*p.settle()
+	others := p.recent.refused(64) - run
+	return run >= 4+others/2 && a.at.Sub(p.recent.from) >= 3*p.settle()
 }
 
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
@@ -48,9 +48,8 @@ func (p *pace) watch(now time.Time) {
 }
 
 func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
-	if o == rejected || o == overloaded {
-		v := p.rate.value()
-		p.setRate(now, 0.7*v)
+	if p.bet.on { // the latest cuts were but the beginning of this
+		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1}
 	}
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
 	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq}
@@ -111,7 +110,7 @@ func (p *pace) refusedOnHold(now time.Time, a *pass, o outcome, hinted time.Dura
 }
 
 func (p *pace) resume(now time.Time) {
-	p.hold = hold{after: p.seq, resumed: now, ramped: p.hold.failing && !p.cfg.without.has(noRamp)}
+	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.without.has(noRamp)}
 	p.recent = history{top: p.seq}
 	p.held = byNothing
 	p.apply(now)

@@ -33,7 +33,7 @@ func (l *limit) advance(dt time.Duration) {
 
 const (
 	comeback     = 2.0 // s
-	comebackSent = 40
+	comebackSent = 30
 	dip          = 0.03 // the step as a share of the base
 	below        = 0.985
 )
@@ -54,6 +54,7 @@ func (p *pace) grow(now time.Time) {
 	case bySlots:
 		if p.slots.capped() {
 			p.slots.cap.advance(dt)
+			p.doubt()
 		}
 	}
 	p.apply(now)
@@ -111,10 +112,11 @@ func (c *cycle) rate(now time.Time) float64 {
 // run is how many in a row were refused, the latest included.
 func (h *history) run() int { return bits.TrailingZeros64(^h.bits) }
 
-// share is the part of the last attempts that was refused.
-func (h *history) share(seq uint64) float64 {
-	return float64(bits.OnesCount64(h.bits)) / float64(min(64, max(20, h.top)))
-}
+// refused is how many of the last n attempts were refused.
+func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (64 - n)) }
+
+// share is the part of the last 64 attempts that was refused.
+func (h *history) share() float64 { return float64(h.refused(64)) / 64 }
 
 // bet is a stretch of attempts at one speed. Having cut the rate we bet that the
 // refusals will go away; if their share stays, speed was not what they are about.
@@ -125,7 +127,8 @@ type bet struct {
 	refused int
 	level   int     // bets lost so far
 	share   float64 // of the refusals, before this bet
-	rate    float64 // before the first cut
+	start   float64 // the rate when it began
+	rate    float64 // the rate before the first cut
 	passed  float64 // attempts per second that were accepted before the first cut
 	chance  float64 // share of attempts that fail whatever we do; 0 = none known
 	after   uint64  // the last attempt sent before the latest cut
@@ -134,51 +137,50 @@ type bet struct {
 // refused reacts to an attempt that was refused for its speed, perhaps.
 func (p *pace) refused(now time.Time, a *pass) {
 	b := &p.bet
-	share := p.recent.share(p.seq)
 	if b.chance > 0 {
-		if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
+		if share := p.recent.share(); share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
 			return
 		}
 		p.trace(now, "chance ends")
 		*b = bet{after: b.after}
 	}
 	if !b.on || a.seq > b.last+200 {
-		rate := p.rate.value()
-		*b = bet{on: true, from: *a, rate: rate, after: b.after}
+		v := p.perSecond(now)
+		*b = bet{on: true, from: *a, start: v, rate: v, after: b.after}
 	}
 	if a.seq < b.from.seq {
 		return
 	}
 	b.refused++
 	b.last = max(b.last, a.seq)
-	if a.seq <= b.after {
-		p.settleBet(now, a)
-		return
+	if a.seq > b.after {
+		if !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
+			p.capSlots(a)
+			return
+		}
+		p.cut(now, a)
 	}
-	if !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
-		p.capSlots(a)
-		return
-	}
-	b.after = p.seq
-	p.cut(now, a)
-	p.settleBet(now, a)
+	p.callBet(now, a)
 }
 
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
 // little, if it is the first one since the rate was back where it was; further, if
 // what was accepted since the refusals began says so. Every attempt sent before a has
-// been refused by now or it never will be. One round never cuts below 0.7, since
+// been refused by now or it never will be. One bet never cuts below 0.7, since
 // refused attempts may cost capacity and then less is accepted than could be.
 func (p *pace) cut(now time.Time, a *pass) {
-	b, v := &p.bet, p.rate.value()
+	b, v := &p.bet, p.perSecond(now)
+	p.hold.ramped = false
+	b.after = p.seq
 	if p.cfg.without.has(noMeasure) {
 		p.setRate(now, v/2)
 		return
 	}
-	measured := max(b.measured(a), 0.7*v)
+	floor := 0.7 * b.start
+	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
 		c := p.cycle.rate(a.at)
-		p.setRate(now, min(below*v, measured, max(c, 0.7*v)))
+		p.setRate(now, min(below*v, measured, max(c, floor)))
 		p.trace(now, "cut v %.1f measured %.1f cycle %.1f refused %d seq %d-%d", v, measured, c, b.refused, b.from.seq, a.seq)
 		p.cycle = cycle{}
 		return
@@ -200,16 +202,20 @@ func (b *bet) measured(a *pass) float64 {
 	return (float64(a.seq-b.from.seq) - float64(b.refused) + 2) / span
 }
 
+// setRate makes r the place where the rate limit was found, and forgets saved tokens.
 func (p *pace) setRate(now time.Time, r float64) {
 	p.rate = limit{base: r, step: dip * r}
 	p.apply(now)
+	if n := int(p.bucket.TokensAt(now)); n > 0 {
+		p.bucket.AllowN(now, n)
+	}
 }
 
-// settleBet looks whether enough was seen to call the bet.
-func (p *pace) settleBet(now time.Time, a *pass) {
+// callBet looks whether enough was seen to call the bet.
+func (p *pace) callBet(now time.Time, a *pass) {
 	b := &p.bet
 	n := float64(a.seq - b.from.seq + 1)
-	if b.refused < 4 || n < 20 {
+	if b.refused < 3 || n < 12 {
 		return
 	}
 	share := float64(b.refused) / n
@@ -222,10 +228,10 @@ func (p *pace) settleBet(now time.Time, a *pass) {
 	case share >= b.share/2:
 		lost++
 	default:
-		lost, b.rate, b.passed = 0, p.rate.value(), passed
+		lost, b.rate, b.passed = 0, p.perSecond(now), passed
 	}
 	if lost >= 2 && !p.cfg.without.has(noChance) {
-		r := min(b.rate, max(p.rate.value(), b.passed/(1-min(share, 0.9))))
+		r := min(b.rate, max(p.perSecond(now), b.passed/(1-min(share, 0.9))))
 		p.trace(now, "CHANCE r %.1f share %.2f", r, share)
 		*b = bet{chance: share, after: p.seq}
 		p.rate = limit{base: r, step: dip * r, t: 1}
@@ -234,10 +240,9 @@ func (p *pace) settleBet(now time.Time, a *pass) {
 	}
 	p.trace(now, "bet called share %.2f before %.2f n %.0f passed %.1f lost %d", share, b.share, n, passed, lost)
 	// The next bet is on attempts sent from now on, no faster than what passed.
-	if v := p.rate.value(); passed < v {
-		p.setRate(now, max(passed, 0.7*v))
+	if v := p.perSecond(now); passed < v {
+		p.setRate(now, max(passed, 0.7*b.start))
 	}
-	b.after = p.seq
 	next := pass{at: now, seq: p.seq + 1}
-	*b = bet{on: true, from: next, last: p.seq, level: lost, share: share, rate: b.rate, passed: b.passed, after: b.after}
+	*b = bet{on: true, from: next, start: p.perSecond(now), last: p.seq, level: lost, share: share, rate: b.rate, passed: b.passed, after: p.seq}
 }

@@ -12,14 +12,15 @@ import (
 // are more. As long as the two agree the hypothesis stands; it is acted on when the
 // rate was cut several times and the refusals went on.
 type slots struct {
-	cap    limit
-	on     bool
-	most   int       // no more slots than this, by the refusals
-	least  int       // no fewer than this, by the acceptances
-	fits   int       // refusals in a row that agree
-	last   time.Time // when the latest of those was sent
-	look   pass      // an attempt watched until it is clear that it was accepted
-	strike int
+	cap   limit
+	on    bool
+	most  int       // no more slots than this, by the refusals
+	least int       // no fewer than this, by the acceptances
+	fits  int       // refusals in a row that agree
+	last  time.Time // when the latest of those was sent
+	look  pass      // an attempt watched until it is clear that it was accepted
+	floor float64   // attempts per second that were accepted before
+	sent  uint64    // when it was acted on
 }
 
 func (s *slots) reset() { *s = slots{most: math.MaxInt} }
@@ -66,7 +67,8 @@ func (s *slots) explains(a *pass, apart time.Duration) bool {
 
 func (p *pace) capSlots(a *pass) {
 	s := &p.slots
-	if !s.on && p.bet.rate > 0 { // the rate was not to blame
+	if !s.on { // the rate was not to blame
+		s.floor, s.sent = 0.9*p.flow*(1-p.recent.share()), p.seq
 		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1}
 		p.apply(a.at)
 	}
@@ -75,4 +77,12 @@ func (p *pace) capSlots(a *pass) {
 	s.cap = limit{base: n, step: max(1, dip*n)}
 	p.bet.after = p.seq
 	p.trace(a.at, "slots %.0f (flying %d most %d least %d fits %d)", n, a.flying, s.most, s.least, s.fits)
+}
+
+// doubt drops the hypothesis when it does not help: with the cap less is served than without.
+func (p *pace) doubt() {
+	if s := &p.slots; s.on && p.seq > s.sent+40 && p.flow < s.floor {
+		p.trace(p.lastSent, "slots refuted flow %.1f floor %.1f", p.flow, s.floor)
+		s.reset()
+	}
 }
