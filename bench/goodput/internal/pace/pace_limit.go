@@ -126,10 +126,11 @@ type bet struct {
 	last    uint64
 	refused int
 	level   int     // bets lost so far
-	share   float64 // of the refusals, before this bet
+	share   float64 // of the refusals in the first bet
+	sent    float64 // attempts per second in the first bet
 	start   float64 // the rate when it began
 	rate    float64 // the rate before the first cut
-	passed  float64 // attempts per second that were accepted before the first cut
+	passed  float64 // attempts per second that were accepted in the first bet
 	chance  float64 // share of attempts that fail whatever we do; 0 = none known
 	after   uint64  // the last attempt sent before the latest cut
 }
@@ -211,25 +212,29 @@ func (p *pace) setRate(now time.Time, r float64) {
 	}
 }
 
-// callBet looks whether enough was seen to call the bet.
+// callBet looks whether enough was seen to call the bet. If refusals are about speed,
+// fewer attempts per second leave as many accepted as before; if they are chance, as
+// many fewer are accepted as are sent.
 func (p *pace) callBet(now time.Time, a *pass) {
 	b := &p.bet
 	n := float64(a.seq - b.from.seq + 1)
-	if b.refused < 3 || n < 12 {
+	span := a.at.Sub(b.from.at).Seconds()
+	if b.refused < 3 || n < 16 || span < 0.2 {
 		return
 	}
-	share := float64(b.refused) / n
-	span := a.at.Sub(b.from.at).Seconds()
-	passed := (n - float64(b.refused)) / max(span, 1e-3)
+	share, sent := float64(b.refused)/n, n/span
+	passed := sent * (1 - share)
 	lost := b.level
 	switch {
 	case b.share == 0:
-		b.passed = passed
-	case share >= b.share/2:
+		b.sent, b.passed = sent, passed
+	case share < b.share*0.6 || sent > 0.8*b.sent:
+	case passed <= b.passed*math.Sqrt(sent/b.sent):
 		lost++
 	default:
-		lost, b.rate, b.passed = 0, p.perSecond(now), passed
+		lost = 0
 	}
+	p.trace(now, "bet called share %.2f before %.2f n %.0f sent %.1f passed %.1f before %.1f %.1f lost %d", share, b.share, n, sent, passed, b.sent, b.passed, lost)
 	if lost >= 2 && !p.cfg.without.has(noChance) {
 		r := min(b.rate, max(p.perSecond(now), b.passed/(1-min(share, 0.9))))
 		p.trace(now, "CHANCE r %.1f share %.2f", r, share)
@@ -238,11 +243,15 @@ func (p *pace) callBet(now time.Time, a *pass) {
 		p.apply(now)
 		return
 	}
-	p.trace(now, "bet called share %.2f before %.2f n %.0f passed %.1f lost %d", share, b.share, n, passed, lost)
 	// The next bet is on attempts sent from now on, no faster than what passed.
 	if v := p.perSecond(now); passed < v {
 		p.setRate(now, max(passed, 0.7*b.start))
 	}
-	next := pass{at: now, seq: p.seq + 1}
-	*b = bet{on: true, from: next, start: p.perSecond(now), last: p.seq, level: lost, share: share, rate: b.rate, passed: b.passed, after: p.seq}
+	next := *b
+	next.from, next.last, next.refused, next.after = pass{at: now, seq: p.seq + 1}, p.seq, 0, p.seq
+	next.start, next.level = p.perSecond(now), lost
+	if next.share == 0 {
+		next.share = share
+	}
+	*b = next
 }
