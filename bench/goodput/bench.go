@@ -128,10 +128,10 @@ func (b *bench) ablation(scs []*sim.Scenario, seeds []uint64, cs []sim.Contender
 	}
 }
 
-func (b *bench) random(n int, seeds []uint64, cs []sim.Contender) {
+func (b *bench) random(n int, seeds []uint64, cs []sim.Contender, only string) {
 	share, extra := map[string][]float64{}, map[string][]float64{}
 	for _, seed := range seeds {
-		for _, sc := range sim.Random(n, seed) {
+		for _, sc := range pick(sim.Random(n, seed), only) {
 			for _, c := range cs {
 				x := b.cell(sc, c, []uint64{seed})
 				share[c.Name] = append(share[c.Name], math.Min(1, x.share))

@@ -46,7 +46,7 @@ func main() {
 		b := newBench(t, *cache, *verbose)
 		switch {
 		case *random > 0:
-			b.random(*random, seeds, contenders)
+			b.random(*random, seeds, contenders, *scenario)
 		case *ablate:
 			b.ablation(scenarios, seeds, choose(sim.Ablations(), *only))
 		default:

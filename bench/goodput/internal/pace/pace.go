@@ -156,6 +156,7 @@ func (p *pace) headers(now time.Time, a *pass) {
 // to wait, 0 if it did not.
 func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) {
 	p.over++
+	p.slots.settled(a, a.heard || o == ok)
 	switch o {
 	case ok:
 		p.answer.add(now.Sub(a.at).Seconds())
@@ -174,7 +175,6 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 		return
 	}
 	p.recent.mark(a)
-	p.slots.refused(a.seq)
 	switch {
 	case p.hold.on:
 		p.refusedOnHold(now, a, o, hinted)

@@ -32,7 +32,7 @@ func (p *pace) mustHold(a *pass) bool {
 // watched attempt, and silence.
 func (p *pace) watch(now time.Time) {
 	if s := &p.slots; s.look.seq != 0 && now.Sub(s.look.at) >= p.settle() {
-		s.least = max(s.least, s.look.flying-int(p.over-s.look.over))
+		s.least = max(s.least, s.look.flying-s.gone)
 		s.look = pass{}
 	}
 	if p.cfg.without.has(noSilence) || p.hold.on || p.silentFrom.IsZero() {
@@ -49,7 +49,7 @@ func (p *pace) watch(now time.Time) {
 
 func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
 	if p.bet.on { // the latest cuts were but the beginning of this
-		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1}
+		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1, searching: o != rejected}
 	}
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
 	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq}

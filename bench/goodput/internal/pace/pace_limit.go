@@ -28,7 +28,8 @@ func (l *limit) advance(dt time.Duration) {
 		l.base *= math.Exp2(min(dt, 250*time.Millisecond).Seconds() / 0.25)
 		return
 	}
-	l.t += min(dt.Seconds()/comeback, 1.0/comebackSent)
+	x := dt.Seconds() / comeback
+	l.t += min(x, max(x/4, 1.0/comebackSent))
 }
 
 const (
@@ -147,7 +148,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 	}
 	if !b.on || a.seq > b.last+200 {
 		v := p.perSecond(now)
-		*b = bet{on: true, from: *a, start: v, rate: v, after: b.after}
+		*b = bet{on: true, from: *a, start: v, rate: min(v, 2*p.flow), after: b.after}
 	}
 	if a.seq < b.from.seq {
 		return
@@ -177,7 +178,7 @@ func (p *pace) cut(now time.Time, a *pass) {
 		p.setRate(now, v/2)
 		return
 	}
-	floor := 0.7 * b.start
+	floor := 0.7 * v
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
 		c := p.cycle.rate(a.at)

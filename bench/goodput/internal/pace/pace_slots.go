@@ -19,6 +19,7 @@ type slots struct {
 	fits  int       // refusals in a row that agree
 	last  time.Time // when the latest of those was sent
 	look  pass      // an attempt watched until it is clear that it was accepted
+	gone  int       // attempts over since, of those that were out when it was sent
 	floor float64   // attempts per second that were accepted before
 	sent  uint64    // when it was acted on
 }
@@ -36,12 +37,16 @@ func (s *slots) max() float64 {
 
 func (s *slots) witnessed(a pass) {
 	if s.look.seq == 0 && a.flying > s.least {
-		s.look = a
+		s.look, s.gone = a, 0
 	}
 }
 
-func (s *slots) refused(seq uint64) {
-	if s.look.seq == seq {
+// settled counts those that were out before the watched attempt and are no more.
+func (s *slots) settled(a *pass, accepted bool) {
+	switch {
+	case a.seq < s.look.seq:
+		s.gone++
+	case a.seq == s.look.seq && !accepted:
 		s.look = pass{}
 	}
 }
