@@ -60,7 +60,7 @@ func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
 func (p *pace) nextProbe(now time.Time, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
-	wait := min(max(2, 4/r), max(0.25, 4/r)*math.Exp2(float64(h.probes)/2))
+	wait := min(max(2, 4/r), 0.25*math.Exp2(float64(h.probes)/2))
 	wait *= 0.8 + 0.4*p.cfg.random()
 	if hinted > 0 {
 		wait = max(wait, hinted.Seconds()+p.cfg.random()*min(0.05*hinted.Seconds(), 0.25))

@@ -43,7 +43,7 @@ const (
 func (p *pace) grow(now time.Time) {
 	gap := now.Sub(p.lastSent)
 	if p.seq > 0 && gap > 0 { // a mean over about a second, or 10 attempts
-		w := max(math.Exp(-gap.Seconds()), 0.9)
+		w := min(max(math.Exp(-gap.Seconds()), 0.9), 1-1/float64(p.seq))
 		p.flow = w*p.flow + (1-w)/gap.Seconds()
 	}
 	dt := min(gap, now.Sub(p.heldAt))
@@ -126,14 +126,15 @@ type bet struct {
 	from    pass // the refusal it began with
 	last    uint64
 	refused int
-	level   int     // bets lost so far
-	share   float64 // of the refusals in the first bet
-	sent    float64 // attempts per second in the first bet
-	start   float64 // the rate when it began
-	rate    float64 // the rate before the first cut
-	passed  float64 // attempts per second that were accepted in the first bet
-	chance  float64 // share of attempts that fail whatever we do; 0 = none known
-	after   uint64  // the last attempt sent before the latest cut
+	level   int       // bets lost so far
+	share   float64   // of the refusals in the first bet
+	sent    float64   // attempts per second in the first bet
+	start   float64   // the rate when it began
+	rate    float64   // the rate before the first cut
+	passed  float64   // attempts per second that were accepted in the first bet
+	chance  float64   // share of attempts that fail whatever we do; 0 = none known
+	calm    time.Time // refusals of attempts sent before are still those of the old rate
+	after   uint64    // the last attempt sent before the latest cut
 }
 
 // refused reacts to an attempt that was refused for its speed, perhaps.
@@ -155,7 +156,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 	}
 	b.refused++
 	b.last = max(b.last, a.seq)
-	if a.seq > b.after {
+	if a.seq > b.after && a.at.After(b.calm) {
 		if !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
 			p.capSlots(a)
 			return
@@ -173,7 +174,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 func (p *pace) cut(now time.Time, a *pass) {
 	b, v := &p.bet, p.perSecond(now)
 	p.hold.ramped = false
-	b.after = p.seq
+	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
 	if p.cfg.without.has(noMeasure) {
 		p.setRate(now, v/2)
 		return
@@ -246,7 +247,7 @@ func (p *pace) callBet(now time.Time, a *pass) {
 	}
 	// The next bet is on attempts sent from now on, no faster than what passed.
 	if v := p.perSecond(now); passed < v {
-		p.setRate(now, max(passed, 0.7*b.start))
+		p.setRate(now, max(passed, 0.7*v))
 	}
 	next := *b
 	next.from, next.last, next.refused, next.after = pass{at: now, seq: p.seq + 1}, p.seq, 0, p.seq

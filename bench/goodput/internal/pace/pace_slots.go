@@ -74,7 +74,8 @@ func (p *pace) capSlots(a *pass) {
 	s := &p.slots
 	if !s.on { // the rate was not to blame
 		s.floor, s.sent = 0.9*p.flow*(1-p.recent.share()), p.seq
-		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1}
+		r := max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1))
+		p.rate = limit{base: r, step: dip * r, t: 1}
 		p.apply(a.at)
 	}
 	s.on = true
