@@ -72,7 +72,7 @@ func (b *bench) keep(r *sim.Result) {
 }
 
 // cell is what the tables show of a contender in a scenario: means over the seeds.
-type cell struct{ success, share, waste, extra float64 }
+type cell struct{ success, share, lifo, waste, extra float64 }
 
 func (b *bench) cell(sc *sim.Scenario, c sim.Contender, seeds []uint64) cell {
 	var out cell
@@ -85,7 +85,7 @@ func (b *bench) cell(sc *sim.Scenario, c sim.Contender, seeds []uint64) cell {
 		out.waste += r.WastePerOK / n
 		good, fifo, lifo, base = good+r.Goodput, fifo+x.Goodput, lifo+y.Goodput, base+x.WastePerOK/n
 	}
-	out.share = good / math.Max(fifo, lifo)
+	out.share, out.lifo = good/math.Max(fifo, lifo), good/lifo
 	if sc.Batch > 0 && out.success > 0 { // the share that succeeds, times how much longer it takes
 		ok := out.success / 100
 		out.share = ok * math.Min(1, out.share/ok)
@@ -137,7 +137,7 @@ func (b *bench) random(n int, seeds []uint64, cs []sim.Contender, only string) {
 				share[c.Name] = append(share[c.Name], math.Min(1, x.share))
 				extra[c.Name] = append(extra[c.Name], x.extra)
 				if b.verbose {
-					fmt.Printf("%-6s %-8s %5.1f%% of the oracle, success %5.1f, extra waste %.3f  %s\n", sc.Name, c.Name, 100*x.share, x.success, x.extra, sc.Title)
+					fmt.Printf("%-6s %-8s %5.1f%% of the oracle (%5.1f%% lifo), success %5.1f, extra waste %.3f  %s\n", sc.Name, c.Name, 100*x.share, 100*x.lifo, x.success, x.extra, sc.Title)
 				}
 			}
 		}

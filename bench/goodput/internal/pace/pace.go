@@ -180,7 +180,7 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 		p.refusedOnHold(now, a, o, hinted)
 	case p.mustHold(a):
 		p.beginHold(now, o, hinted)
-	case o == rejected, o == overloaded && p.recent.refused(16) >= 4:
+	case o == rejected, o == overloaded && p.recent.refused(8) >= 3:
 		p.refused(now, a)
 	}
 }

@@ -228,9 +228,10 @@ func (p *pace) callBet(now time.Time, a *pass) {
 	passed := sent * (1 - share)
 	lost := b.level
 	switch {
-	case b.share == 0:
-		b.sent, b.passed = sent, passed
-	case share < b.share*0.6 || sent > 0.8*b.sent:
+	case b.share == 0, share < 0.4*b.share, share > 2*b.share: // something new
+		b.share, b.sent, b.passed, lost = share, sent, passed, 0
+		b.rate = max(p.perSecond(now), min(b.rate, sent))
+	case sent > 0.8*b.sent:
 	case passed <= b.passed*math.Sqrt(sent/b.sent):
 		lost++
 	default:
@@ -252,8 +253,5 @@ func (p *pace) callBet(now time.Time, a *pass) {
 	next := *b
 	next.from, next.last, next.refused, next.after = pass{at: now, seq: p.seq + 1}, p.seq, 0, p.seq
 	next.start, next.level = p.perSecond(now), lost
-	if next.share == 0 {
-		next.share = share
-	}
 	*b = next
 }
