@@ -39,6 +39,7 @@ type pass struct {
 	over   uint64 // attempts that were over by then
 	held   cause
 	probe  bool
+	low    bool // sent below the place where the limit was found
 	heard  bool // its headers have come
 }
 
@@ -126,7 +127,11 @@ func (p *pace) heldBack(now time.Time, c cause) {
 func (p *pace) sent(now time.Time) pass {
 	p.grow(now)
 	p.seq++
-	a := pass{at: now, seq: p.seq, flying: p.inFlight(), over: p.over, held: p.held, probe: p.hold.on}
+	a := pass{at: now, seq: p.seq, flying: p.inFlight(), over: p.over, held: p.held, probe: p.hold.on, low: p.low()}
+	if a.low {
+		p.bet.lowSent++
+		p.endTrial(now)
+	}
 	p.held = byNothing
 	p.cycle.note(a)
 	p.lastSent = now

@@ -46,10 +46,14 @@ func (p *pace) grow(now time.Time) {
 		w := min(max(math.Exp(-gap.Seconds()), 0.9), 1-1/float64(p.seq))
 		p.flow = w*p.flow + (1-w)/gap.Seconds()
 	}
+	if b := &p.bet; b.chance > 0 && float64(p.seq-p.recent.top) > max(64, 8/b.chance) {
+		p.trace(now, "chance is over")
+		*b = bet{after: b.after}
+	}
 	dt := min(gap, now.Sub(p.heldAt))
 	switch p.held {
 	case byRate:
-		if p.rate.value() < 2*p.flow || p.seq < 20 {
+		if frozen := p.bet.trial || p.bet.chance > 0; !frozen && (p.rate.value() < 2*p.flow || p.seq < 20) {
 			p.rate.advance(dt)
 		}
 	case bySlots:
@@ -118,140 +122,3 @@ func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (64 - n
 
 // share is the part of the last 64 attempts that was refused.
 func (h *history) share() float64 { return float64(h.refused(64)) / 64 }
-
-// bet is a stretch of attempts at one speed. Having cut the rate we bet that the
-// refusals will go away; if their share stays, speed was not what they are about.
-type bet struct {
-	on      bool
-	from    pass // the refusal it began with
-	last    uint64
-	refused int
-	level   int       // bets lost so far
-	share   float64   // of the refusals in the first bet
-	sent    float64   // attempts per second in the first bet
-	start   float64   // the rate when it began
-	rate    float64   // the rate before the first cut
-	passed  float64   // attempts per second that were accepted in the first bet
-	chance  float64   // share of attempts that fail whatever we do; 0 = none known
-	calm    time.Time // refusals of attempts sent before are still those of the old rate
-	after   uint64    // the last attempt sent before the latest cut
-}
-
-// refused reacts to an attempt that was refused for its speed, perhaps.
-func (p *pace) refused(now time.Time, a *pass) {
-	b := &p.bet
-	if b.chance > 0 {
-		if share := p.recent.share(); share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
-			return
-		}
-		p.trace(now, "chance ends")
-		*b = bet{after: b.after}
-	}
-	if !b.on || a.seq > b.last+200 {
-		v := p.perSecond(now)
-		*b = bet{on: true, from: *a, start: v, rate: min(v, 2*p.flow), after: b.after}
-	}
-	if a.seq < b.from.seq {
-		return
-	}
-	b.refused++
-	b.last = max(b.last, a.seq)
-	if a.seq > b.after && a.at.After(b.calm) {
-		if !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
-			p.capSlots(a)
-			return
-		}
-		p.cut(now, a)
-	}
-	p.callBet(now, a)
-}
-
-// cut lowers the rate after a refusal of an attempt that was sent at this rate: a
-// little, if it is the first one since the rate was back where it was; further, if
-// what was accepted since the refusals began says so. Every attempt sent before a has
-// been refused by now or it never will be. One bet never cuts below 0.7, since
-// refused attempts may cost capacity and then less is accepted than could be.
-func (p *pace) cut(now time.Time, a *pass) {
-	b, v := &p.bet, p.perSecond(now)
-	p.hold.ramped = false
-	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
-	if p.cfg.without.has(noMeasure) {
-		p.setRate(now, v/2)
-		return
-	}
-	floor := 0.7 * v
-	measured := max(b.measured(a), floor)
-	if p.rate.searching || p.rate.t >= 0.7 {
-		c := p.cycle.rate(a.at)
-		p.setRate(now, min(below*v, measured, max(c, floor)))
-		p.trace(now, "cut v %.1f measured %.1f cycle %.1f refused %d seq %d-%d", v, measured, c, b.refused, b.from.seq, a.seq)
-		p.cycle = cycle{}
-		return
-	}
-	if measured < v {
-		p.rate.base = measured / (1 - dip)
-		p.rate.step = dip * p.rate.base
-		p.apply(now)
-		p.trace(now, "refine v %.1f measured %.1f refused %d seq %d-%d", v, measured, b.refused, b.from.seq, a.seq)
-	}
-}
-
-// measured is the rate of what was accepted since the bet began, rounded up.
-func (b *bet) measured(a *pass) float64 {
-	span := a.at.Sub(b.from.at).Seconds()
-	if span <= 0 {
-		return math.Inf(1)
-	}
-	return (float64(a.seq-b.from.seq) - float64(b.refused) + 2) / span
-}
-
-// setRate makes r the place where the rate limit was found, and forgets saved tokens.
-func (p *pace) setRate(now time.Time, r float64) {
-	p.rate = limit{base: r, step: dip * r}
-	p.apply(now)
-	if n := int(p.bucket.TokensAt(now)); n > 0 {
-		p.bucket.AllowN(now, n)
-	}
-}
-
-// callBet looks whether enough was seen to call the bet. If refusals are about speed,
-// fewer attempts per second leave as many accepted as before; if they are chance, as
-// many fewer are accepted as are sent.
-func (p *pace) callBet(now time.Time, a *pass) {
-	b := &p.bet
-	n := float64(a.seq - b.from.seq + 1)
-	span := a.at.Sub(b.from.at).Seconds()
-	if b.refused < 3 || n < 16 || span < 0.2 {
-		return
-	}
-	share, sent := float64(b.refused)/n, n/span
-	passed := sent * (1 - share)
-	lost := b.level
-	switch {
-	case b.share == 0, share < 0.4*b.share, share > 2*b.share: // something new
-		b.share, b.sent, b.passed, lost = share, sent, passed, 0
-		b.rate = max(p.perSecond(now), min(b.rate, sent))
-	case sent > 0.8*b.sent:
-	case passed <= b.passed*math.Sqrt(sent/b.sent):
-		lost++
-	default:
-		lost = 0
-	}
-	p.trace(now, "bet called share %.2f before %.2f n %.0f sent %.1f passed %.1f before %.1f %.1f lost %d", share, b.share, n, sent, passed, b.sent, b.passed, lost)
-	if lost >= 2 && !p.cfg.without.has(noChance) {
-		r := min(b.rate, max(p.perSecond(now), b.passed/(1-min(share, 0.9))))
-		p.trace(now, "CHANCE r %.1f share %.2f", r, share)
-		*b = bet{chance: share, after: p.seq}
-		p.rate = limit{base: r, step: dip * r, t: 1}
-		p.apply(now)
-		return
-	}
-	// The next bet is on attempts sent from now on, no faster than what passed.
-	if v := p.perSecond(now); passed < v {
-		p.setRate(now, max(passed, 0.7*v))
-	}
-	next := *b
-	next.from, next.last, next.refused, next.after = pass{at: now, seq: p.seq + 1}, p.seq, 0, p.seq
-	next.start, next.level = p.perSecond(now), lost
-	*b = next
-}

@@ -1,0 +1,153 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// bet is a run of refusals and what we make of it. Having cut the rate we bet that
+// the refusals will go away. If they do not, a trial decides: for a while we send
+// clearly less than was accepted. If speed is what they are about, none is refused
+// now; if as large a share as before is, they are chance, and cutting does not help.
+type bet struct {
+	on                  bool
+	from                pass    // the refusal it began with
+	last                uint64  // the latest one
+	rate                float64 // before the first cut
+	refused             int     // since from
+	lowSent, lowRefused float64 // of the attempts sent below the place where the limit was found
+
+	trial  bool
+	need   float64 // attempts it takes
+	passed float64 // attempts per second that were accepted before it
+	share  float64 // of refusals before it
+
+	chance float64   // share of attempts that is refused whatever we do; 0 = none known
+	calm   time.Time // refusals of attempts sent before are still those of the old rate
+	after  uint64    // the last attempt sent before the latest cut
+}
+
+// low reports whether we send less than where the limit was found.
+func (p *pace) low() bool { return p.bet.trial || !p.rate.searching && p.rate.t < 0.6 }
+
+// refused reacts to an attempt that was refused for its speed, perhaps.
+func (p *pace) refused(now time.Time, a *pass) {
+	b := &p.bet
+	if b.chance > 0 {
+		if share := p.recent.share(); share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
+			return
+		}
+		p.trace(now, "chance ends")
+		*b = bet{after: b.after}
+	}
+	if !b.on || a.seq > b.last+200 {
+		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 2*p.flow), after: b.after, calm: b.calm}
+	}
+	if a.seq < b.from.seq {
+		return
+	}
+	b.refused++
+	b.last = max(b.last, a.seq)
+	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
+	if a.low && fresh {
+		b.lowRefused++
+	}
+	if fresh && !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
+		p.capSlots(a)
+		return
+	}
+	switch {
+	case b.trial:
+	case b.lowRefused >= 4 && b.lowSent >= 16 && !p.cfg.without.has(noChance):
+		p.beginTrial(now, a)
+	case fresh:
+		p.cut(now, a)
+	}
+}
+
+// beginTrial slows down until five refusals would be expected if they are chance.
+func (p *pace) beginTrial(now time.Time, a *pass) {
+	b := &p.bet
+	b.trial, b.share = true, min(0.9, b.lowRefused/b.lowSent)
+	b.passed = min(p.perSecond(now), float64(a.seq-b.from.seq+1-uint64(b.refused))/max(0.05, a.at.Sub(b.from.at).Seconds()))
+	b.need = 5 / b.share
+	p.trace(now, "TRIAL share %.2f passed %.1f need %.0f", b.share, b.passed, b.need)
+	p.rate = limit{base: max(0.7*b.passed, 0.4*p.perSecond(now))}
+	p.applyDrained(now)
+	b.lowSent, b.lowRefused = 0, 0
+	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
+}
+
+// endTrial decides, once enough attempts of the trial have been sent and settled.
+func (p *pace) endTrial(now time.Time) {
+	b := &p.bet
+	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
+	if !b.trial || b.lowSent < b.need+late {
+		return
+	}
+	share := b.lowRefused / b.lowSent
+	p.trace(now, "trial ends share %.2f of %.2f n %.0f", share, b.share, b.lowSent)
+	if share >= b.share/2 {
+		p.rate = limit{base: max(p.perSecond(now), min(b.rate, b.passed/(1-b.share))), t: 1}
+		p.rate.step = dip * p.rate.base
+		*b = bet{chance: (share + b.share) / 2, after: p.seq}
+		p.apply(now)
+		p.trace(now, "CHANCE %.2f", b.chance)
+		return
+	}
+	*b = bet{after: p.seq, calm: b.calm, passed: b.passed}
+	p.setRate(now, max(p.perSecond(now), b.passed))
+}
+
+// cut lowers the rate after a refusal of an attempt that was sent at this rate: a
+// little, if it is the first one since the rate was back where it was; further, if
+// what was accepted since the refusals began says so. Every attempt sent before a has
+// been refused by now or it never will be. One cut is never below 0.7, since
+// refused attempts may cost capacity and then less is accepted than could be.
+func (p *pace) cut(now time.Time, a *pass) {
+	b, v := &p.bet, p.perSecond(now)
+	p.hold.ramped = false
+	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
+	if p.cfg.without.has(noMeasure) {
+		p.setRate(now, v/2)
+		return
+	}
+	floor := 0.7 * v
+	measured := max(b.measured(a), floor)
+	if p.rate.searching || p.rate.t >= 0.7 {
+		c := p.cycle.rate(a.at)
+		p.setRate(now, min(below*v, measured, max(c, floor)))
+		p.trace(now, "cut v %.1f measured %.1f cycle %.1f refused %d seq %d-%d", v, measured, c, b.refused, b.from.seq, a.seq)
+		p.cycle = cycle{}
+		return
+	}
+	if measured < v {
+		p.rate.base = measured / (1 - dip)
+		p.rate.step = dip * p.rate.base
+		p.apply(now)
+		p.trace(now, "refine v %.1f measured %.1f refused %d seq %d-%d", v, measured, b.refused, b.from.seq, a.seq)
+	}
+}
+
+// measured is the rate of what was accepted since the bet began, rounded up.
+func (b *bet) measured(a *pass) float64 {
+	span := a.at.Sub(b.from.at).Seconds()
+	if span <= 0 {
+		return math.Inf(1)
+	}
+	return (float64(a.seq-b.from.seq) - float64(b.refused) + 2) / span
+}
+
+// setRate makes r the place where the rate limit was found.
+func (p *pace) setRate(now time.Time, r float64) {
+	p.rate = limit{base: r, step: dip * r}
+	p.applyDrained(now)
+}
+
+// applyDrained applies the rate and forgets saved tokens.
+func (p *pace) applyDrained(now time.Time) {
+	p.apply(now)
+	if n := int(p.bucket.TokensAt(now)); n > 0 {
+		p.bucket.AllowN(now, n)
+	}
+}
