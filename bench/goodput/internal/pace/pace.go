@@ -127,7 +127,7 @@ func (p *pace) heldBack(now time.Time, c cause) {
 func (p *pace) sent(now time.Time) pass {
 	p.grow(now)
 	p.seq++
-	a := pass{at: now, seq: p.seq, flying: p.inFlight(), over: p.over, held: p.held, probe: p.hold.on, low: p.low()}
+	a := pass{at: now, seq: p.seq, flying: p.inFlight(), over: p.over, held: p.held, probe: p.hold.on, low: p.low(now)}
 	if a.low {
 		p.bet.lowSent++
 		p.endTrial(now)
@@ -185,7 +185,7 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 		p.refusedOnHold(now, a, o, hinted)
 	case p.mustHold(a):
 		p.beginHold(now, o, hinted)
-	case o == rejected, o == overloaded && p.recent.refused(8) >= 3:
+	case o == rejected, o == overloaded && (p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3):
 		p.refused(now, a)
 	}
 }

@@ -18,6 +18,7 @@ type bet struct {
 	lowSent, lowRefused float64 // of the attempts sent below the place where the limit was found
 
 	trial  bool
+	sent   float64 // attempts that this share is of
 	need   float64 // attempts it takes
 	passed float64 // attempts per second that were accepted before it
 	share  float64 // of refusals before it
@@ -28,17 +29,20 @@ type bet struct {
 }
 
 // low reports whether we send less than where the limit was found.
-func (p *pace) low() bool { return p.bet.trial || !p.rate.searching && p.rate.t < 0.6 }
+func (p *pace) low(now time.Time) bool {
+	return now.After(p.bet.calm) && (p.bet.trial || !p.rate.searching && p.rate.t < 0.6)
+}
 
 // refused reacts to an attempt that was refused for its speed, perhaps.
 func (p *pace) refused(now time.Time, a *pass) {
 	b := &p.bet
 	if b.chance > 0 {
-		if share := p.recent.share(); share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
+		share := p.recent.share()
+		if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
 			return
 		}
 		p.trace(now, "chance ends")
-		*b = bet{after: b.after}
+		*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
 	}
 	if !b.on || a.seq > b.last+200 {
 		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 2*p.flow), after: b.after, calm: b.calm}
@@ -49,7 +53,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 	b.refused++
 	b.last = max(b.last, a.seq)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
-	if a.low && fresh {
+	if a.low {
 		b.lowRefused++
 	}
 	if fresh && !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
@@ -74,7 +78,7 @@ func (p *pace) beginTrial(now time.Time, a *pass) {
 	p.trace(now, "TRIAL share %.2f passed %.1f need %.0f", b.share, b.passed, b.need)
 	p.rate = limit{base: max(0.7*b.passed, 0.4*p.perSecond(now))}
 	p.applyDrained(now)
-	b.lowSent, b.lowRefused = 0, 0
+	b.sent, b.lowSent, b.lowRefused = b.lowSent, 0, 0
 	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
 }
 
@@ -86,11 +90,12 @@ func (p *pace) endTrial(now time.Time) {
 		return
 	}
 	share := b.lowRefused / b.lowSent
+	all := (share*b.lowSent + 5/b.need*b.sent) / (b.lowSent + b.sent)
 	p.trace(now, "trial ends share %.2f of %.2f n %.0f", share, b.share, b.lowSent)
 	if share >= b.share/2 {
-		p.rate = limit{base: max(p.perSecond(now), min(b.rate, b.passed/(1-b.share))), t: 1}
+		p.rate = limit{base: max(p.perSecond(now), b.rate), t: 1}
 		p.rate.step = dip * p.rate.base
-		*b = bet{chance: (share + b.share) / 2, after: p.seq}
+		*b = bet{chance: all, after: p.seq}
 		p.apply(now)
 		p.trace(now, "CHANCE %.2f", b.chance)
 		return

@@ -53,7 +53,10 @@ func (p *pace) grow(now time.Time) {
 	dt := min(gap, now.Sub(p.heldAt))
 	switch p.held {
 	case byRate:
-		if frozen := p.bet.trial || p.bet.chance > 0; !frozen && (p.rate.value() < 2*p.flow || p.seq < 20) {
+		if p.bet.chance > 0 {
+			dt /= 4
+		}
+		if !p.bet.trial && (p.rate.value() < 2*p.flow || p.seq < 20) {
 			p.rate.advance(dt)
 		}
 	case bySlots:
