@@ -53,7 +53,10 @@ func (p *pace) refused(now time.Time, a *pass) {
 	b.refused++
 	b.last = max(b.last, a.seq)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
-	if a.low {
+	if b.lowSent > 50 && b.lowRefused < 0.08*b.lowSent && !b.trial { // too few to matter
+		b.lowSent, b.lowRefused = 0, 0
+	}
+	if a.low && (!b.trial || a.seq > b.after) {
 		b.lowRefused++
 	}
 	if fresh && !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
@@ -62,7 +65,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 	}
 	switch {
 	case b.trial:
-	case b.lowRefused >= 4 && b.lowSent >= 16 && !p.cfg.without.has(noChance):
+	case b.lowRefused >= 4 && b.lowSent >= 16 && b.lowRefused >= 0.08*b.lowSent && !p.cfg.without.has(noChance):
 		p.beginTrial(now, a)
 	case fresh:
 		p.cut(now, a)
@@ -76,7 +79,7 @@ func (p *pace) beginTrial(now time.Time, a *pass) {
 	b.passed = min(p.perSecond(now), float64(a.seq-b.from.seq+1-uint64(b.refused))/max(0.05, a.at.Sub(b.from.at).Seconds()))
 	b.need = 5 / b.share
 	p.trace(now, "TRIAL share %.2f passed %.1f need %.0f", b.share, b.passed, b.need)
-	p.rate = limit{base: max(0.7*b.passed, 0.4*p.perSecond(now))}
+	p.rate = limit{base: max(0.7*b.passed, 0.1*p.perSecond(now))}
 	p.applyDrained(now)
 	b.sent, b.lowSent, b.lowRefused = b.lowSent, 0, 0
 	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
