@@ -100,7 +100,8 @@ func (c *Client) shed(w *waiting) {
 	if w.deadline.IsZero() || c.pace.rate.searching {
 		return
 	}
-	room := max(64, c.pace.speed()*time.Until(w.deadline).Seconds())
+	last := c.line.calls[len(c.line.calls)-1].deadline // by arrival, so about the latest
+	room := max(64, c.pace.speed()*time.Until(last).Seconds())
 	for float64(c.line.live) > room {
 		o := c.line.oldest()
 		c.line.leave(o)

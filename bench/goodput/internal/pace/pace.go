@@ -161,7 +161,7 @@ func (p *pace) headers(now time.Time, a *pass) {
 // to wait, 0 if it did not.
 func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) {
 	p.over++
-	p.slots.settled(a, a.heard || o == ok)
+	p.slots.settled(a, a.heard || o == ok, now.Sub(p.slots.look.at).Seconds() <= p.saying)
 	switch o {
 	case ok:
 		p.answer.add(now.Sub(a.at).Seconds())
@@ -235,6 +235,6 @@ func (e *estimate) add(x float64) {
 	if e.mean == 0 {
 		e.mean, e.dev = x, x/2
 	}
-	e.dev += 0.05 * (math.Abs(x-e.mean) - e.dev)
-	e.mean += 0.05 * (x - e.mean)
+	e.dev += 0.02 * (math.Abs(x-e.mean) - e.dev)
+	e.mean += 0.02 * (x - e.mean)
 }

@@ -42,9 +42,9 @@ func (s *slots) witnessed(a pass) {
 }
 
 // settled counts those that were out before the watched attempt and are no more.
-func (s *slots) settled(a *pass, accepted bool) {
+func (s *slots) settled(a *pass, accepted, soon bool) {
 	switch {
-	case a.seq < s.look.seq:
+	case a.seq < s.look.seq && soon:
 		s.gone++
 	case a.seq == s.look.seq && !accepted:
 		s.look = pass{}
@@ -67,7 +67,7 @@ func (s *slots) explains(a *pass, apart time.Duration) bool {
 		s.reset()
 		return false
 	}
-	return s.on || s.fits >= 5
+	return s.on || s.fits >= 5 && 4*s.least >= 3*s.most
 }
 
 func (p *pace) capSlots(a *pass) {
