@@ -75,7 +75,7 @@ type pace struct {
 	saying            float64 // seconds that the provider takes to say no, smoothed
 	firstByte, answer estimate
 	heldAt            time.Time
-	flow              float64   // attempts per second, lately
+	accepted          tally     // attempts per second that were sent and not refused, lately
 	silentFrom        time.Time // the first attempt since anything was heard
 }
 
@@ -143,7 +143,7 @@ func (p *pace) sent(now time.Time) pass {
 	} else {
 		p.bucket.AllowN(now, 1)
 	}
-	p.slots.witnessed(a)
+	p.slots.watch(a)
 	return a
 }
 
@@ -161,7 +161,7 @@ func (p *pace) headers(now time.Time, a *pass) {
 // to wait, 0 if it did not.
 func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) {
 	p.over++
-	p.slots.settled(a, a.heard || o == ok, now.Sub(p.slots.look.at).Seconds() <= p.saying)
+	p.slots.settled(now, a, a.heard || o == ok, p.saying)
 	switch o {
 	case ok:
 		p.answer.add(now.Sub(a.at).Seconds())
@@ -180,6 +180,7 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 		return
 	}
 	p.recent.mark(a)
+	p.accepted.add(now, -1)
 	switch {
 	case p.hold.on:
 		p.refusedOnHold(now, a, o, hinted)
@@ -237,4 +238,23 @@ func (e *estimate) add(x float64) {
 	}
 	e.dev += 0.02 * (math.Abs(x-e.mean) - e.dev)
 	e.mean += 0.02 * (x - e.mean)
+}
+
+// tally is a rate per second, smoothed over 5 s.
+type tally struct {
+	sum      float64
+	at, from time.Time
+}
+
+func (t *tally) add(now time.Time, n float64) {
+	if t.from.IsZero() {
+		t.from, t.at = now, now
+	}
+	t.sum = max(0, t.sum*math.Exp(-now.Sub(t.at).Seconds()/5)+n/5)
+	t.at = now
+}
+
+func (t *tally) rate(now time.Time) float64 {
+	age := max(0.5, now.Sub(t.from).Seconds())
+	return t.sum * math.Exp(-now.Sub(t.at).Seconds()/5) / (1 - math.Exp(-age/5))
 }

@@ -45,14 +45,14 @@ func (p *pace) refused(now time.Time, a *pass) {
 		*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
 	}
 	if !b.on || a.seq > b.last+200 {
-		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 2*p.flow), after: b.after, calm: b.calm}
+		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
 	}
 	if a.seq < b.from.seq {
 		return
 	}
 	b.refused++
 	b.last = max(b.last, a.seq)
-	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
+	fresh := a.seq > b.after && a.at.After(b.calm)                   // sent at the rate of now
 	if b.lowSent > 50 && b.lowRefused < 0.08*b.lowSent && !b.trial { // too few to matter
 		b.lowSent, b.lowRefused = 0, 0
 	}

@@ -10,6 +10,7 @@ type hold struct {
 	on      bool
 	silent  bool // because nothing was heard at all
 	failing bool // because of failures, not of rejections
+	from    time.Time
 	after   uint64
 	until   time.Time
 	probes  int
@@ -31,10 +32,7 @@ func (p *pace) mustHold(a *pass) bool {
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
 func (p *pace) watch(now time.Time) {
-	if s := &p.slots; s.look.seq != 0 && now.Sub(s.look.at) >= p.settle() {
-		s.least = max(s.least, s.look.flying-s.gone)
-		s.look = pass{}
-	}
+	p.slots.hear(now.Add(-p.settle()))
 	if p.cfg.without.has(noSilence) || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}
@@ -49,10 +47,10 @@ func (p *pace) watch(now time.Time) {
 
 func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
 	if p.bet.on { // the latest cuts were but the beginning of this
-		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1, searching: o != rejected}
+		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1}
 	}
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
-	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq}
+	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq, from: now}
 	p.nextProbe(now, hinted)
 	p.trace(now, "HOLD %d hinted %v until %v", o, hinted, p.hold.until.Sub(now))
 }
@@ -110,6 +108,9 @@ func (p *pace) refusedOnHold(now time.Time, a *pass, o outcome, hinted time.Dura
 }
 
 func (p *pace) resume(now time.Time) {
+	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second {
+		p.rate.searching = true // after an outage nothing is known for sure
+	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.without.has(noRamp)}
 	p.recent = history{top: p.seq}
 	p.held = byNothing

@@ -42,10 +42,7 @@ const (
 // grow moves the limit that the head of the queue waited for.
 func (p *pace) grow(now time.Time) {
 	gap := now.Sub(p.lastSent)
-	if p.seq > 0 && gap > 0 { // a mean over about a second, or 10 attempts
-		w := min(max(math.Exp(-gap.Seconds()), 0.9), 1-1/float64(p.seq))
-		p.flow = w*p.flow + (1-w)/gap.Seconds()
-	}
+	p.accepted.add(now, 1)
 	if b := &p.bet; b.chance > 0 && float64(p.seq-p.recent.top) > max(64, 8/b.chance) {
 		p.trace(now, "chance is over")
 		*b = bet{after: b.after}
@@ -56,13 +53,13 @@ func (p *pace) grow(now time.Time) {
 		if p.bet.chance > 0 {
 			dt /= 4
 		}
-		if !p.bet.trial && (p.rate.value() < 2*p.flow || p.seq < 20) {
+		if !p.bet.trial && (p.rate.value() < 2*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
 		}
 	case bySlots:
 		if p.slots.capped() {
 			p.slots.cap.advance(dt)
-			p.doubt()
+			p.doubt(now)
 		}
 	}
 	p.apply(now)

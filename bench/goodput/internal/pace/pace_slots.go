@@ -18,10 +18,9 @@ type slots struct {
 	least int       // no fewer than this, by the acceptances
 	fits  int       // refusals in a row that agree
 	last  time.Time // when the latest of those was sent
-	look  pass      // an attempt watched until it is clear that it was accepted
-	gone  int       // attempts over since, of those that were out when it was sent
-	floor float64   // attempts per second that were accepted before
-	sent  uint64    // when it was acted on
+	looks [8]witness
+	floor float64 // attempts per second that were accepted before
+	sent  uint64  // when it was acted on
 }
 
 func (s *slots) reset() { *s = slots{most: math.MaxInt} }
@@ -35,19 +34,43 @@ func (s *slots) max() float64 {
 	return math.Floor(max(s.cap.base, s.cap.value()))
 }
 
-func (s *slots) witnessed(a pass) {
-	if s.look.seq == 0 && a.flying > s.least {
-		s.look, s.gone = a, 0
+// witness is an attempt that is watched until it is clear that it was accepted.
+type witness struct {
+	pass
+	gone int // of those that were out when it was sent, how many left before it arrived
+}
+
+func (s *slots) watch(a pass) {
+	if a.flying <= s.least {
+		return
+	}
+	for i := range s.looks {
+		if w := &s.looks[i]; w.seq == 0 {
+			*w = witness{pass: a}
+			return
+		}
 	}
 }
 
-// settled counts those that were out before the watched attempt and are no more.
-func (s *slots) settled(a *pass, accepted, soon bool) {
-	switch {
-	case a.seq < s.look.seq && soon:
-		s.gone++
-	case a.seq == s.look.seq && !accepted:
-		s.look = pass{}
+// settled takes note that a is over, and drops it from the witnesses if it was refused.
+func (s *slots) settled(now time.Time, a *pass, accepted bool, roundTrip float64) {
+	for i := range s.looks {
+		switch w := &s.looks[i]; {
+		case w.seq > a.seq && now.Sub(w.at).Seconds() <= roundTrip:
+			w.gone++
+		case w.seq == a.seq && !accepted:
+			*w = witness{}
+		}
+	}
+}
+
+// hear takes the evidence of the witnesses that were sent before the given time.
+func (s *slots) hear(sent time.Time) {
+	for i := range s.looks {
+		if w := &s.looks[i]; w.seq != 0 && !w.at.After(sent) {
+			s.least = max(s.least, w.flying-w.gone)
+			*w = witness{}
+		}
 	}
 }
 
@@ -73,7 +96,7 @@ func (s *slots) explains(a *pass, apart time.Duration) bool {
 func (p *pace) capSlots(a *pass) {
 	s := &p.slots
 	if !s.on { // the rate was not to blame
-		s.floor, s.sent = 0.9*p.flow*(1-p.recent.share()), p.seq
+		s.floor, s.sent = 0.8*p.accepted.rate(p.lastSent), p.seq
 		r := max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1))
 		p.rate = limit{base: r, step: dip * r, t: 1}
 		p.apply(a.at)
@@ -86,9 +109,9 @@ func (p *pace) capSlots(a *pass) {
 }
 
 // doubt drops the hypothesis when it does not help: with the cap less is served than without.
-func (p *pace) doubt() {
-	if s := &p.slots; s.on && p.seq > s.sent+40 && p.flow < s.floor {
-		p.trace(p.lastSent, "slots refuted flow %.1f floor %.1f", p.flow, s.floor)
+func (p *pace) doubt(now time.Time) {
+	if s := &p.slots; s.on && p.seq > s.sent+40 && p.accepted.rate(now) < s.floor {
+		p.trace(now, "slots refuted")
 		s.reset()
 	}
 }
