@@ -101,6 +101,7 @@ func (p *pace) ready(now time.Time) (bool, time.Duration) {
 		return p.probeReady(now)
 	}
 	if float64(p.inFlight()) >= p.maxFlight() {
+		p.slow.full = true
 		p.heldBack(now, bySlots)
 		return false, 0
 	}
@@ -152,6 +153,9 @@ func (p *pace) headers(now time.Time, a *pass) {
 	a.heard = true
 	p.silentFrom = time.Time{}
 	p.firstByte.add(now.Sub(a.at).Seconds())
+	if !p.cfg.without.has(noSlowness) {
+		p.slow.heard(now, a, true, p.seq+1)
+	}
 	if p.hold.on && (a.seq > p.hold.after || p.hold.silent) {
 		p.resume(now)
 	}
@@ -175,6 +179,9 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 	default:
 		p.silentFrom = time.Time{}
 		p.saying += 0.1 * (now.Sub(a.at).Seconds() - p.saying)
+	}
+	if !a.heard && !p.cfg.without.has(noSlowness) {
+		p.slow.heard(now, a, false, p.seq+1)
 	}
 	if a.heard { // it was accepted, and broke later
 		return

@@ -124,7 +124,7 @@ func (p *pace) cut(now time.Time, a *pass) {
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
 		c := p.cycle.rate(a.at)
-		p.setRate(now, min(below*v, measured, max(c, floor)))
+		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
 		p.trace(now, "cut v %.1f measured %.1f cycle %.1f refused %d seq %d-%d", v, measured, c, b.refused, b.from.seq, a.seq)
 		p.cycle = cycle{}
 		return
