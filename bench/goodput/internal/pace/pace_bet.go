@@ -44,7 +44,7 @@ func (p *pace) refused(now time.Time, a *pass) {
 		p.trace(now, "chance ends")
 		*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
 	}
-	if !b.on || a.seq > b.last+200 {
+	if !b.on || a.seq > b.last+40 {
 		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
 	}
 	if a.seq < b.from.seq {
@@ -103,8 +103,9 @@ func (p *pace) endTrial(now time.Time) {
 		p.trace(now, "CHANCE %.2f", b.chance)
 		return
 	}
-	*b = bet{after: p.seq, calm: b.calm, passed: b.passed}
-	p.setRate(now, max(p.perSecond(now), b.passed))
+	r := max(p.perSecond(now), b.passed, 0.3*b.rate)
+	*b = bet{after: p.seq, calm: b.calm}
+	p.setRate(now, r)
 }
 
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
@@ -124,9 +125,12 @@ func (p *pace) cut(now time.Time, a *pass) {
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
 		c := p.cycle.rate(a.at)
+		if p.cycle.start < 0.7*c { // its bucket may have flowed over meanwhile
+			c = math.Sqrt(c * v)
+		}
 		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
 		p.trace(now, "cut v %.1f measured %.1f cycle %.1f refused %d seq %d-%d", v, measured, c, b.refused, b.from.seq, a.seq)
-		p.cycle = cycle{}
+		p.cycle = cycle{start: p.perSecond(now)}
 		return
 	}
 	if measured < v {

@@ -93,6 +93,7 @@ type cycle struct {
 	sent    float64
 	unheld  float64
 	refused float64
+	start   float64 // the rate at its beginning
 }
 
 func (c *cycle) note(a pass) {

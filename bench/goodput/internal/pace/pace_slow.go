@@ -26,7 +26,7 @@ type slowness struct {
 	offUntil            time.Time
 }
 
-const blockSize = 64
+const blockSize = 128
 
 func (s *slowness) max() float64 {
 	if s.cap == 0 {
@@ -70,7 +70,10 @@ func (s *slowness) judge(now time.Time, median float64) {
 		s.usual *= 1.0005
 	}
 	slower := median / s.usual
-	change := math.Pow(1.15/slower, 0.6)
+	change := math.Pow(slowTarget/slower, slowPower)
+	if s.cap > 0 && slower > slowLow && slower < slowHigh {
+		return
+	}
 	switch {
 	case now.Before(s.offUntil):
 	case s.cap == 0:
@@ -87,3 +90,10 @@ func (s *slowness) judge(now time.Time, median float64) {
 		s.capFrom, s.medianFrom = s.cap, median
 	}
 }
+
+const (
+	slowTarget = 1.12
+	slowPower  = 0.6
+	slowLow    = 1.12
+	slowHigh   = 1.2
+)
