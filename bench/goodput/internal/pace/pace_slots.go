@@ -12,15 +12,17 @@ import (
 // are more. As long as the two agree the hypothesis stands; it is acted on when the
 // rate was cut several times and the refusals went on.
 type slots struct {
-	cap   limit
-	on    bool
-	most  int       // no more slots than this, by the refusals
-	least int       // no fewer than this, by the acceptances
-	fits  int       // refusals in a row that agree
-	last  time.Time // when the latest of those was sent
-	looks [8]witness
-	floor float64 // attempts per second that were accepted before
-	sent  uint64  // when it was acted on
+	cap     limit
+	on      bool
+	most    int // no more slots than this, by the refusals
+	least   int // no fewer than this, by the acceptances
+	strikes int
+	struck  uint64
+	fits    int       // refusals in a row that agree
+	last    time.Time // when the latest of those was sent
+	looks   [8]witness
+	floor   float64 // attempts per second that were accepted before
+	sent    uint64  // when it was acted on
 }
 
 func (s *slots) reset() { *s = slots{most: math.MaxInt} }
@@ -81,6 +83,9 @@ func (s *slots) explains(a *pass, apart time.Duration) bool {
 		s.reset()
 		return false
 	}
+	if s.on {
+		return s.holds(a, n)
+	}
 	s.most = min(s.most, n)
 	if a.at.Sub(s.last) > apart {
 		s.fits++
@@ -90,13 +95,32 @@ func (s *slots) explains(a *pass, apart time.Duration) bool {
 		s.reset()
 		return false
 	}
-	return s.on || s.fits >= 5 && 4*s.least >= 3*s.most
+	return s.fits >= 5 && 4*s.least >= 3*s.most
+}
+
+// holds takes a refusal into account while the hypothesis is acted on. One that does
+// not agree may come from an answer that nobody waits for any more but that still
+// takes its slot; three in a row say that it is something else.
+func (s *slots) holds(a *pass, n int) bool {
+	if a.seq > s.struck+50 {
+		s.strikes = 0
+	}
+	s.most = min(n, int(s.cap.base))
+	if n < s.least {
+		s.strikes++
+		s.struck, s.least = a.seq, n
+	}
+	if s.strikes >= 3 {
+		s.reset()
+		return false
+	}
+	return true
 }
 
 func (p *pace) capSlots(a *pass) {
 	s := &p.slots
 	if !s.on { // the rate was not to blame
-		s.floor, s.sent = 0.8*p.accepted.rate(p.lastSent), p.seq
+		s.floor, s.sent = 0.6*p.accepted.rate(p.lastSent), p.seq
 		r := max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1))
 		p.rate = limit{base: r, step: dip * r, t: 1}
 		p.apply(a.at)

@@ -64,7 +64,7 @@ func (s *slowness) judge(now time.Time, median float64) {
 	switch {
 	case s.usual == 0:
 		s.usual = median
-	case median < s.usual:
+	case median < s.usual && s.cap == 0:
 		s.usual += 0.1 * (median - s.usual)
 	default:
 		s.usual *= 1.0005
@@ -92,8 +92,8 @@ func (s *slowness) judge(now time.Time, median float64) {
 }
 
 const (
-	slowTarget = 1.12
+	slowTarget = 1.07
 	slowPower  = 0.6
-	slowLow    = 1.12
-	slowHigh   = 1.2
+	slowLow    = 1.03
+	slowHigh   = 1.1
 )
