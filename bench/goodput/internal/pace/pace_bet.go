@@ -125,7 +125,7 @@ func (p *pace) cut(now time.Time, a *pass) {
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
 		c := p.cycle.rate(a.at)
-		if p.cycle.start < 0.7*c { // its bucket may have flowed over meanwhile
+		if p.cycle.start < 0.9*c { // its bucket may have flowed over meanwhile
 			c = math.Sqrt(c * v)
 		}
 		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))

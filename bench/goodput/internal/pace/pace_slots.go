@@ -112,6 +112,7 @@ func (s *slots) holds(a *pass, n int) bool {
 	}
 	if s.strikes >= 3 {
 		s.reset()
+		s.fits = 3
 		return false
 	}
 	return true
