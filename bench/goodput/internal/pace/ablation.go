@@ -7,6 +7,7 @@ const (
 	noPace ablation = 1 << iota
 	noMeasure
 	noSlowStart
+	noSpeedUp
 	noChance
 	noHold
 	noRamp

@@ -2,7 +2,6 @@
 package pace
 
 import (
-	"math"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -35,8 +34,7 @@ const (
 type pass struct {
 	at     time.Time
 	seq    uint64
-	flying int    // in flight when it was sent, itself included
-	over   uint64 // attempts that were over by then
+	flying int // in flight when it was sent, itself included
 	held   cause
 	probe  bool
 	low    bool // sent below the place where the limit was found
@@ -60,22 +58,23 @@ type config struct {
 type pace struct {
 	cfg    config
 	bucket *rate.Limiter
-	rate   limit
-	slots  slots
-	bet    bet
-	cycle  cycle
-	recent history
-	hold   hold
-	slow   slowness
 
-	seq               uint64
-	over              uint64
-	lastSent          time.Time
-	held              cause   // what refused the head of the queue last
+	rate     limit    // attempts per second
+	slots    slots    // attempts in flight, if refusals tell of a limit
+	slow     slowness // attempts in flight, if the times tell of one
+	hold     hold     // nothing passes
+	bet      bet      // what the refusals of late are about
+	cycle    cycle
+	recent   history
+	accepted tally // attempts that were sent and not refused
+
+	seq, over uint64 // attempts sent, attempts that are over
+	lastSent  time.Time
+	held      cause     // what refused the head of the queue last,
+	heldAt    time.Time // and since when it waits
+
 	saying            float64 // seconds that the provider takes to say no, smoothed
 	firstByte, answer estimate
-	heldAt            time.Time
-	accepted          tally     // attempts per second that were sent and not refused, lately
 	silentFrom        time.Time // the first attempt since anything was heard
 }
 
@@ -128,7 +127,7 @@ func (p *pace) heldBack(now time.Time, c cause) {
 func (p *pace) sent(now time.Time) pass {
 	p.grow(now)
 	p.seq++
-	a := pass{at: now, seq: p.seq, flying: p.inFlight(), over: p.over, held: p.held, probe: p.hold.on, low: p.low(now)}
+	a := pass{at: now, seq: p.seq, flying: p.inFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
 	if a.low {
 		p.bet.lowSent++
 		p.endTrial(now)
@@ -180,21 +179,30 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 		p.silentFrom = time.Time{}
 		p.saying += 0.1 * (now.Sub(a.at).Seconds() - p.saying)
 	}
-	if !a.heard && !p.cfg.without.has(noSlowness) {
-		p.slow.heard(now, a, false, p.seq+1)
-	}
 	if a.heard { // it was accepted, and broke later
 		return
 	}
+	if !p.cfg.without.has(noSlowness) {
+		p.slow.heard(now, a, false, p.seq+1)
+	}
+	p.refuse(now, a, o, hinted)
+}
+
+// refuse learns from an attempt that was not accepted.
+func (p *pace) refuse(now time.Time, a *pass, o outcome, hinted time.Duration) {
 	p.recent.mark(a)
 	p.accepted.add(now, -1)
+	suspect := o == rejected
+	if o == overloaded { // a few of these say nothing about the rate
+		suspect = p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3
+	}
 	switch {
 	case p.hold.on:
-		p.refusedOnHold(now, a, o, hinted)
+		p.refusedOnHold(now, a, hinted)
 	case p.mustHold(a):
 		p.beginHold(now, o, hinted)
-	case o == rejected, o == overloaded && (p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3):
-		p.refused(now, a)
+	case suspect:
+		p.suspect(now, a)
 	}
 }
 
@@ -234,34 +242,4 @@ func (p *pace) apply(now time.Time) {
 	r := p.perSecond(now)
 	p.bucket.SetLimitAt(now, rate.Limit(r))
 	p.bucket.SetBurstAt(now, max(1, int(r/10)))
-}
-
-// estimate is a smoothed mean and deviation, in seconds.
-type estimate struct{ mean, dev float64 }
-
-func (e *estimate) add(x float64) {
-	if e.mean == 0 {
-		e.mean, e.dev = x, x/2
-	}
-	e.dev += 0.02 * (math.Abs(x-e.mean) - e.dev)
-	e.mean += 0.02 * (x - e.mean)
-}
-
-// tally is a rate per second, smoothed over 5 s.
-type tally struct {
-	sum      float64
-	at, from time.Time
-}
-
-func (t *tally) add(now time.Time, n float64) {
-	if t.from.IsZero() {
-		t.from, t.at = now, now
-	}
-	t.sum = max(0, t.sum*math.Exp(-now.Sub(t.at).Seconds()/5)+n/5)
-	t.at = now
-}
-
-func (t *tally) rate(now time.Time) float64 {
-	age := max(0.5, now.Sub(t.from).Seconds())
-	return t.sum * math.Exp(-now.Sub(t.at).Seconds()/5) / (1 - math.Exp(-age/5))
 }

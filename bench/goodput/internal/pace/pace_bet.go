@@ -10,22 +10,21 @@ import (
 // clearly less than was accepted. If speed is what they are about, none is refused
 // now; if as large a share as before is, they are chance, and cutting does not help.
 type bet struct {
-	on                  bool
-	from                pass    // the refusal it began with
-	last                uint64  // the latest one
-	rate                float64 // before the first cut
-	refused             int     // since from
-	lowSent, lowRefused float64 // of the attempts sent below the place where the limit was found
+	on      bool
+	from    pass    // the refusal it began with
+	last    uint64  // the latest one
+	refused int     // since from
+	rate    float64 // before the first cut
 
-	trial  bool
-	sent   float64 // attempts that this share is of
-	need   float64 // attempts it takes
-	passed float64 // attempts per second that were accepted before it
-	share  float64 // of refusals before it
+	lowSent, lowRefused float64 // attempts sent below the place where the limit was found
+
+	trial       bool
+	share, sent float64 // before it: the share that was refused, of so many attempts,
+	passed      float64 // and how many per second were accepted
 
 	chance float64   // share of attempts that is refused whatever we do; 0 = none known
-	calm   time.Time // refusals of attempts sent before are still those of the old rate
 	after  uint64    // the last attempt sent before the latest cut
+	calm   time.Time // attempts sent before may still be refused for the old rate
 }
 
 // low reports whether we send less than where the limit was found.
@@ -33,16 +32,11 @@ func (p *pace) low(now time.Time) bool {
 	return now.After(p.bet.calm) && (p.bet.trial || !p.rate.searching && p.rate.t < 0.6)
 }
 
-// refused reacts to an attempt that was refused for its speed, perhaps.
-func (p *pace) refused(now time.Time, a *pass) {
+// suspect reacts to an attempt that was refused for its speed, perhaps.
+func (p *pace) suspect(now time.Time, a *pass) {
 	b := &p.bet
-	if b.chance > 0 {
-		share := p.recent.share()
-		if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
-			return
-		}
-		p.trace(now, "chance ends")
-		*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
+	if b.chance > 0 && !p.doubtChance(now, a) {
+		return
 	}
 	if !b.on || a.seq > b.last+40 {
 		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
@@ -52,55 +46,71 @@ func (p *pace) refused(now time.Time, a *pass) {
 	}
 	b.refused++
 	b.last = max(b.last, a.seq)
-	fresh := a.seq > b.after && a.at.After(b.calm)                   // sent at the rate of now
-	if b.lowSent > 50 && b.lowRefused < 0.08*b.lowSent && !b.trial { // too few to matter
-		b.lowSent, b.lowRefused = 0, 0
-	}
-	if a.low && (!b.trial || a.seq > b.after) {
-		b.lowRefused++
-	}
-	if fresh && !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()) {
-		p.capSlots(a)
-		return
-	}
+	b.countLow(a)
+	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
 	switch {
+	case fresh && !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()):
+		p.capSlots(now)
 	case b.trial:
-	case b.lowRefused >= 4 && b.lowSent >= 16 && b.lowRefused >= 0.08*b.lowSent && !p.cfg.without.has(noChance):
+	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && !p.cfg.without.has(noChance):
 		p.beginTrial(now, a)
 	case fresh:
 		p.cut(now, a)
 	}
 }
 
+// doubtChance reports whether a refusal does not fit the share that is put down to chance.
+func (p *pace) doubtChance(now time.Time, a *pass) bool {
+	b, share := &p.bet, p.recent.share()
+	if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
+		return false
+	}
+	*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
+	return true
+}
+
+// often reports whether so many are refused below the limit that it matters.
+func (b *bet) often() bool { return b.lowRefused >= 0.08*b.lowSent }
+
+func (b *bet) countLow(a *pass) {
+	if !b.trial && b.lowSent > 50 && !b.often() {
+		b.lowSent, b.lowRefused = 0, 0
+	}
+	if a.low && (!b.trial || a.seq > b.after) {
+		b.lowRefused++
+	}
+}
+
 // beginTrial slows down until five refusals would be expected if they are chance.
 func (p *pace) beginTrial(now time.Time, a *pass) {
 	b := &p.bet
-	b.trial, b.share = true, min(0.9, b.lowRefused/b.lowSent)
-	b.passed = min(p.perSecond(now), float64(a.seq-b.from.seq+1-uint64(b.refused))/max(0.05, a.at.Sub(b.from.at).Seconds()))
-	b.need = 5 / b.share
-	p.trace(now, "TRIAL share %.2f passed %.1f need %.0f", b.share, b.passed, b.need)
-	p.rate = limit{base: max(0.7*b.passed, 0.1*p.perSecond(now))}
+	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
+	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
+	b.trial, b.share, b.sent = true, min(0.9, b.lowRefused/b.lowSent), b.lowSent
+	b.lowSent, b.lowRefused = 0, 0
+	p.rate = limit{base: max(0.7*b.passed, 0.1*v)}
 	p.applyDrained(now)
-	b.sent, b.lowSent, b.lowRefused = b.lowSent, 0, 0
-	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
+	p.sinceNow(now)
+}
+
+// sinceNow makes the attempts sent so far those of the old rate. So are the next ones
+// for as long as it takes until those sent before have reached the provider.
+func (p *pace) sinceNow(now time.Time) {
+	p.bet.after, p.bet.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
 }
 
 // endTrial decides, once enough attempts of the trial have been sent and settled.
 func (p *pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
-	if !b.trial || b.lowSent < b.need+late {
+	if !b.trial || b.lowSent < 5/b.share+late {
 		return
 	}
 	share := b.lowRefused / b.lowSent
-	all := (share*b.lowSent + 5/b.need*b.sent) / (b.lowSent + b.sent)
-	p.trace(now, "trial ends share %.2f of %.2f n %.0f", share, b.share, b.lowSent)
 	if share >= b.share/2 {
-		p.rate = limit{base: max(p.perSecond(now), b.rate), t: 1}
-		p.rate.step = dip * p.rate.base
-		*b = bet{chance: all, after: p.seq}
+		p.rate = found(max(p.perSecond(now), b.rate), 1)
+		*b = bet{chance: (b.lowRefused + b.share*b.sent) / (b.lowSent + b.sent), after: p.seq}
 		p.apply(now)
-		p.trace(now, "CHANCE %.2f", b.chance)
 		return
 	}
 	r := max(p.perSecond(now), b.passed, 0.3*b.rate)
@@ -116,7 +126,7 @@ func (p *pace) endTrial(now time.Time) {
 func (p *pace) cut(now time.Time, a *pass) {
 	b, v := &p.bet, p.perSecond(now)
 	p.hold.ramped = false
-	b.after, b.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
+	p.sinceNow(now)
 	if p.cfg.without.has(noMeasure) {
 		p.setRate(now, v/2)
 		return
@@ -129,15 +139,12 @@ func (p *pace) cut(now time.Time, a *pass) {
 			c = math.Sqrt(c * v)
 		}
 		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
-		p.trace(now, "cut v %.1f measured %.1f cycle %.1f refused %d seq %d-%d", v, measured, c, b.refused, b.from.seq, a.seq)
 		p.cycle = cycle{start: p.perSecond(now)}
 		return
 	}
 	if measured < v {
-		p.rate.base = measured / (1 - dip)
-		p.rate.step = dip * p.rate.base
+		p.rate = found(measured/(1-dip), p.rate.t)
 		p.apply(now)
-		p.trace(now, "refine v %.1f measured %.1f refused %d seq %d-%d", v, measured, b.refused, b.from.seq, a.seq)
 	}
 }
 
@@ -152,7 +159,7 @@ func (b *bet) measured(a *pass) float64 {
 
 // setRate makes r the place where the rate limit was found.
 func (p *pace) setRate(now time.Time, r float64) {
-	p.rate = limit{base: r, step: dip * r}
+	p.rate = found(r, 0)
 	p.applyDrained(now)
 }
 

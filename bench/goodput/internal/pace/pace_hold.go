@@ -47,12 +47,11 @@ func (p *pace) watch(now time.Time) {
 
 func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
 	if p.bet.on { // the latest cuts were but the beginning of this
-		p.rate = limit{base: p.bet.rate, step: dip * p.bet.rate, t: 1}
+		p.rate = found(p.bet.rate, 1)
 	}
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
 	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq, from: now}
 	p.nextProbe(now, hinted)
-	p.trace(now, "HOLD %d hinted %v until %v", o, hinted, p.hold.until.Sub(now))
 }
 
 func (p *pace) nextProbe(now time.Time, hinted time.Duration) {
@@ -94,7 +93,7 @@ func (p *pace) probeReady(now time.Time) (bool, time.Duration) {
 	return p.ready(now)
 }
 
-func (p *pace) refusedOnHold(now time.Time, a *pass, o outcome, hinted time.Duration) {
+func (p *pace) refusedOnHold(now time.Time, a *pass, hinted time.Duration) {
 	h := &p.hold
 	if a.seq == h.probe.seq {
 		p.nextProbe(now, hinted)
@@ -115,7 +114,6 @@ func (p *pace) resume(now time.Time) {
 	p.recent = history{top: p.seq}
 	p.held = byNothing
 	p.apply(now)
-	p.trace(now, "resume")
 }
 
 // ramp is the share of the rate that is used after a hold.

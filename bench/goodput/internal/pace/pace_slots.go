@@ -118,25 +118,22 @@ func (s *slots) holds(a *pass, n int) bool {
 	return true
 }
 
-func (p *pace) capSlots(a *pass) {
+// capSlots acts on the hypothesis after a refusal that it explains.
+func (p *pace) capSlots(now time.Time) {
 	s := &p.slots
 	if !s.on { // the rate was not to blame
-		s.floor, s.sent = 0.6*p.accepted.rate(p.lastSent), p.seq
-		r := max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1))
-		p.rate = limit{base: r, step: dip * r, t: 1}
-		p.apply(a.at)
+		s.on, s.floor, s.sent = true, 0.6*p.accepted.rate(now), p.seq
+		p.rate = found(max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1)), 1)
+		p.apply(now)
 	}
-	s.on = true
-	n := float64(max(1, min(s.most, a.flying-1)))
+	n := float64(max(1, s.most))
 	s.cap = limit{base: n, step: max(1, dip*n)}
 	p.bet.after = p.seq
-	p.trace(a.at, "slots %.0f (flying %d most %d least %d fits %d)", n, a.flying, s.most, s.least, s.fits)
 }
 
-// doubt drops the hypothesis when it does not help: with the cap less is served than without.
+// doubt drops the hypothesis when it does not help: much less is served than before it.
 func (p *pace) doubt(now time.Time) {
 	if s := &p.slots; s.on && p.seq > s.sent+40 && p.accepted.rate(now) < s.floor {
-		p.trace(now, "slots refuted")
 		s.reset()
 	}
 }

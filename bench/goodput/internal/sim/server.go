@@ -28,9 +28,12 @@ const (
 type Fault struct {
 	From, To time.Duration
 	P        float64
-	Status   int // 503, 529, 429; 0 = connection reset
+	Status   int // 503, 529, 429; 0 = connection reset, Hang = no answer at all
 	RA       RAMode
 }
+
+// Hang is the status of a fault in which attempts are taken and never answered.
+const Hang = -1
 
 // ServerConfig describes the modelled provider. Zero values switch a part off.
 type ServerConfig struct {
@@ -286,6 +289,11 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 			bin.Failed++
 		}
 		s.mu.Unlock()
+		if status == Hang {
+			<-ctx.Done()
+			release()
+			return nil, ctx.Err()
+		}
 		err := sleepCtx(ctx, half+s.cfg.RejectProc)
 		release()
 		if err != nil {
