@@ -101,7 +101,7 @@ func (c *Client) shed(w *waiting) {
 		return
 	}
 	last := c.line.calls[len(c.line.calls)-1].deadline // by arrival, so about the latest
-	room := max(64, c.pace.speed()*time.Until(last).Seconds())
+	room := max(64, 1.5*c.pace.speed()*time.Until(last).Seconds()) // the speed may grow
 	for float64(c.line.live) > room {
 		o := c.line.oldest()
 		c.line.leave(o)

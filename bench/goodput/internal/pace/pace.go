@@ -194,7 +194,7 @@ func (p *pace) refuse(now time.Time, a *pass, o outcome, hinted time.Duration) {
 	p.accepted.add(now, -1)
 	suspect := o == rejected
 	if o == overloaded { // a few of these say nothing about the rate
-		suspect = p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3
+		suspect = p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5
 	}
 	switch {
 	case p.hold.on:
