@@ -48,7 +48,7 @@ func main() {
 		case *random > 0:
 			b.random(*random, seeds, contenders, *scenario)
 		case *ablate:
-			b.ablation(scenarios, seeds, choose(sim.Ablations(), *only))
+			b.ablation(scenarios, seeds, choose(sim.SteadyAblations(), *only))
 		default:
 			b.table(scenarios, seeds, contenders)
 		}

@@ -1,20 +1,21 @@
 package pace
 
-// ablation takes single mechanisms out, to see what each is worth.
-type ablation uint
+// Ablation takes a single mechanism out, to see what it is worth.
+type Ablation uint
 
+// The mechanisms that can be taken out.
 const (
-	noPace ablation = 1 << iota
-	noMeasure
-	noSlowStart
-	noSpeedUp
-	noChance
-	noHold
-	noRamp
-	noSlots
-	noSlowness
-	noSilence
-	noFresh
+	NoPace Ablation = 1 << iota
+	NoMeasure
+	NoSlowStart
+	NoSpeedUp
+	NoChance
+	NoHold
+	NoRamp
+	NoSlots
+	NoSlowness
+	NoSilence
+	NoFresh
 )
 
-func (a ablation) has(x ablation) bool { return a&x != 0 }
+func (a Ablation) has(x Ablation) bool { return a&x != 0 }

@@ -21,15 +21,17 @@ type Client struct {
 	line  line
 	timer *time.Timer
 	rng   *rand.Rand
-	fifo  bool
 }
 
 // NewClient returns a client with the one default configuration, less the mechanisms
 // named by without.
-func NewClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, without uint) *Client {
+func NewClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, without ...Ablation) *Client {
 	c := &Client{next: next, wait: wait, rng: rand.New(rand.NewPCG(seed, 1))}
-	c.pace = newPace(config{start: 20, random: c.rng.Float64, without: ablation(without)})
-	c.fifo = ablation(without).has(noFresh)
+	cfg := config{start: 20, random: c.rng.Float64}
+	for _, a := range without {
+		cfg.without |= a
+	}
+	c.pace = newPace(cfg)
 	c.timer = time.AfterFunc(time.Hour, func() { c.mu.Lock(); c.pump(); c.mu.Unlock() })
 	c.timer.Stop()
 	return c
@@ -47,7 +49,7 @@ func (c *Client) pump() {
 		if w == nil {
 			return
 		}
-		if c.fifo {
+		if c.pace.cfg.without.has(NoFresh) {
 			w = c.line.oldest()
 		}
 		if !w.deadline.IsZero() && w.deadline.Sub(now) < need && c.line.live > 1 {
@@ -100,7 +102,7 @@ func (c *Client) shed(w *waiting) {
 	if w.deadline.IsZero() || c.pace.rate.searching {
 		return
 	}
-	last := c.line.calls[len(c.line.calls)-1].deadline // by arrival, so about the latest
+	last := c.line.calls[len(c.line.calls)-1].deadline             // by arrival, so about the latest
 	room := max(64, 1.5*c.pace.speed()*time.Until(last).Seconds()) // the speed may grow
 	for float64(c.line.live) > room {
 		o := c.line.oldest()

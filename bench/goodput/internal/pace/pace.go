@@ -46,7 +46,7 @@ type config struct {
 	ceiling   float64 // never faster than this; 0 = no ceiling
 	maxFlight int     // never more at once than this; 0 = no ceiling
 	random    func() float64
-	without   ablation
+	without   Ablation
 }
 
 // pace decides when the next attempt to a provider may go. It has no lock, no clock
@@ -81,7 +81,7 @@ type pace struct {
 func newPace(cfg config) *pace {
 	p := &pace{cfg: cfg, saying: 0.1}
 	p.rate = limit{base: cfg.start, searching: true}
-	if cfg.without.has(noSlowStart) {
+	if cfg.without.has(NoSlowStart) {
 		p.rate.base = 1e6
 	}
 	p.bucket = rate.NewLimiter(rate.Limit(cfg.start), 1)
@@ -104,7 +104,7 @@ func (p *pace) ready(now time.Time) (bool, time.Duration) {
 		p.heldBack(now, bySlots)
 		return false, 0
 	}
-	if p.cfg.without.has(noPace) {
+	if p.cfg.without.has(NoPace) {
 		return true, 0
 	}
 	if tokens := p.bucket.TokensAt(now); tokens < 1 {
@@ -152,7 +152,7 @@ func (p *pace) headers(now time.Time, a *pass) {
 	a.heard = true
 	p.silentFrom = time.Time{}
 	p.firstByte.add(now.Sub(a.at).Seconds())
-	if !p.cfg.without.has(noSlowness) {
+	if !p.cfg.without.has(NoSlowness) {
 		p.slow.heard(now, a, true, p.seq+1)
 	}
 	if p.hold.on && (a.seq > p.hold.after || p.hold.silent) {
@@ -182,7 +182,7 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 	if a.heard { // it was accepted, and broke later
 		return
 	}
-	if !p.cfg.without.has(noSlowness) {
+	if !p.cfg.without.has(NoSlowness) {
 		p.slow.heard(now, a, false, p.seq+1)
 	}
 	p.refuse(now, a, o, hinted)

@@ -49,10 +49,10 @@ func (p *pace) suspect(now time.Time, a *pass) {
 	b.countLow(a)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
 	switch {
-	case fresh && !p.cfg.without.has(noSlots) && p.slots.explains(a, p.settle()):
+	case fresh && !p.cfg.without.has(NoSlots) && p.slots.explains(a, p.settle()):
 		p.capSlots(now)
 	case b.trial:
-	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && !p.cfg.without.has(noChance):
+	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && p.recent.run() < 4 && !p.cfg.without.has(NoChance):
 		p.beginTrial(now, a)
 	case fresh:
 		p.cut(now, a)
@@ -127,7 +127,7 @@ func (p *pace) cut(now time.Time, a *pass) {
 	b, v := &p.bet, p.perSecond(now)
 	p.hold.ramped = false
 	p.sinceNow(now)
-	if p.cfg.without.has(noMeasure) {
+	if p.cfg.without.has(NoMeasure) {
 		p.setRate(now, v/2)
 		return
 	}

@@ -21,7 +21,7 @@ type hold struct {
 
 // mustHold reports whether the refusals up to a are a run that chance does not explain.
 func (p *pace) mustHold(a *pass) bool {
-	if p.cfg.without.has(noHold) || a.seq <= p.hold.after {
+	if p.cfg.without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
 	run := p.recent.run()
@@ -33,7 +33,7 @@ func (p *pace) mustHold(a *pass) bool {
 // watched attempt, and silence.
 func (p *pace) watch(now time.Time) {
 	p.slots.hear(now.Add(-p.settle()))
-	if p.cfg.without.has(noSilence) || p.hold.on || p.silentFrom.IsZero() {
+	if p.cfg.without.has(NoSilence) || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}
 	patience := 60.0
@@ -110,7 +110,7 @@ func (p *pace) resume(now time.Time) {
 	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second {
 		p.rate.searching = true // after an outage nothing is known for sure
 	}
-	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.without.has(noRamp)}
+	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.without.has(NoRamp)}
 	p.recent = history{top: p.seq}
 	p.held = byNothing
 	p.apply(now)

@@ -56,7 +56,7 @@ func (p *pace) grow(now time.Time) {
 		}
 		if !p.bet.trial && (p.rate.value() < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
-			if p.cfg.without.has(noSpeedUp) {
+			if p.cfg.without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)
 			}
 		}
