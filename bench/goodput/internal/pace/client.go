@@ -45,17 +45,17 @@ func (c *Client) pump() {
 	for {
 		now := time.Now()
 		need := time.Duration((c.pace.answer.mean + c.pace.answer.dev) * 1e9)
+		earliest := c.pace.earliest(now)
+		for w := c.line.hopeless(earliest, need, c.pace.room(now, c.line.latest())); w != nil; {
+			c.refuse(w)
+			w = c.line.hopeless(earliest, need, c.pace.room(now, c.line.latest()))
+		}
 		w := c.line.next(now, c.pace.speed(), need)
 		if w == nil {
 			return
 		}
 		if c.pace.cfg.without.has(NoFresh) {
 			w = c.line.oldest()
-		}
-		if !w.deadline.IsZero() && w.deadline.Sub(now) < need && c.line.live > 1 {
-			c.line.leave(w)
-			w.grant <- false
-			continue
 		}
 		ok, wait := c.pace.ready(now)
 		if !ok {
@@ -75,7 +75,6 @@ func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pass, error) 
 	w.deadline, _ = ctx.Deadline()
 	c.mu.Lock()
 	c.line.push(w)
-	c.shed(w)
 	c.pump()
 	c.mu.Unlock()
 	select {
@@ -97,18 +96,9 @@ func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pass, error) 
 	}
 }
 
-// shed refuses the oldest calls when more wait than can be served.
-func (c *Client) shed(w *waiting) {
-	if w.deadline.IsZero() || c.pace.rate.searching {
-		return
-	}
-	last := c.line.calls[len(c.line.calls)-1].deadline             // by arrival, so about the latest
-	room := max(64, 1.5*c.pace.speed()*time.Until(last).Seconds()) // the speed may grow
-	for float64(c.line.live) > room {
-		o := c.line.oldest()
-		c.line.leave(o)
-		o.grant <- false
-	}
+func (c *Client) refuse(w *waiting) {
+	c.line.leave(w)
+	w.grant <- false
 }
 
 // RoundTrip sends req when its turn has come, again if that helps.

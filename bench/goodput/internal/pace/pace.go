@@ -229,6 +229,24 @@ func (p *pace) speed() float64 {
 	return max(r, 0.05)
 }
 
+// earliest is the time before which nothing goes out.
+func (p *pace) earliest(now time.Time) time.Time {
+	if h := &p.hold; h.on && h.probe.seq == 0 && h.until.After(now) {
+		return h.until
+	}
+	return now
+}
+
+// room is how many calls may wait: more than this will not be served until latest.
+func (p *pace) room(now, latest time.Time) float64 {
+	if p.rate.searching || latest.IsZero() {
+		return maxWaiting
+	}
+	return min(maxWaiting, max(64, 1.5*p.speed()*latest.Sub(now).Seconds())) // the speed may grow
+}
+
+const maxWaiting = 1 << 20
+
 func (p *pace) maxFlight() float64 {
 	n := min(p.slots.max(), p.slow.max())
 	if p.cfg.maxFlight > 0 {

@@ -58,6 +58,28 @@ func (l *line) oldest() *waiting {
 	return l.calls[0]
 }
 
+// latest is the deadline of the call that arrived last, so about the latest of all.
+func (l *line) latest() time.Time {
+	if l.oldest() == nil {
+		return time.Time{}
+	}
+	return l.calls[len(l.calls)-1].deadline
+}
+
+// hopeless returns a call to refuse, nil if there is none: the oldest, if more wait
+// than there is room for, or if it cannot be answered before its deadline when it is
+// sent at earliest and an answer takes need. A call that waits alone gets its chance.
+func (l *line) hopeless(earliest time.Time, need time.Duration, room float64) *waiting {
+	w := l.oldest()
+	if w == nil || l.live == 1 || w.deadline.IsZero() {
+		return nil
+	}
+	if float64(l.live) > room || w.deadline.Sub(earliest) < need {
+		return w
+	}
+	return nil
+}
+
 const fresh = 2 * time.Second
 
 // next returns the call whose turn it is, nil if none waits. perSecond is how fast
