@@ -135,10 +135,11 @@ func (p *pace) cut(now time.Time, a *pass) {
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
 		c := p.cycle.rate(a.at)
-		if p.cycle.start < 0.9*c { // its bucket may have flowed over meanwhile
-			c = math.Sqrt(c * v)
+		if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
+			c = math.Sqrt(c * v) // the provider's bucket may have flowed over meanwhile
 		}
 		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
+		b.lowSent, b.lowRefused = b.lowSent/2, b.lowRefused/2 // old news
 		p.cycle = cycle{start: p.perSecond(now)}
 		return
 	}

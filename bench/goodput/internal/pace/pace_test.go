@@ -126,18 +126,19 @@ func TestPaceFindsTheRateOfTheProvider(t *testing.T) {
 	for _, tt := range []struct {
 		name                   string
 		perSecond, burst, cost float64
+		share                  float64 // of the rate that must be used
 	}{
-		{"a fast one", 240, 240, 0},
-		{"a small bucket", 50, 3, 0},
-		{"one whose refusals cost it", 90, 20, 0.8},
-		{"a slow one", 2, 1, 0},
+		{"a fast one", 240, 240, 0, 0.97},
+		{"a small bucket", 50, 3, 0, 0.95},
+		{"one whose refusals cost it", 90, 20, 0.8, 0.97},
+		{"a slow one", 2, 1, 0, 0.82}, // there one refusal is not worth one more success in 50
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(config{}, tokens(tt.perSecond, tt.burst, tt.cost))
 			r.run(30*time.Second, 0)
 			r.reset()
 			r.run(120*time.Second, 0)
-			if got, want := float64(r.count[ok])/120, 0.95*tt.perSecond; got < want {
+			if got, want := float64(r.count[ok])/120, tt.share*tt.perSecond; got < want {
 				t.Errorf("accepted %.1f/s, want at least %.1f/s", got, want)
 			}
 			if got, want := float64(r.count[rejected]), 0.08*float64(r.count[ok]); got > want {
