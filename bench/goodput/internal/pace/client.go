@@ -46,9 +46,9 @@ func (c *Client) pump() {
 		now := time.Now()
 		need := time.Duration((c.pace.answer.mean + c.pace.answer.dev) * 1e9)
 		earliest := c.pace.earliest(now)
-		for w := c.line.hopeless(earliest, need, c.pace.room(now, c.line.latest())); w != nil; {
+		if w := c.line.hopeless(earliest, need, c.pace.room(now, c.line.latest())); w != nil {
 			c.refuse(w)
-			w = c.line.hopeless(earliest, need, c.pace.room(now, c.line.latest()))
+			continue
 		}
 		w := c.line.next(now, c.pace.speed(), need)
 		if w == nil {
@@ -113,26 +113,11 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		resp, err := c.next.RoundTrip(req)
-		o := classify(ctx, resp, err)
-		var asked time.Duration
-		if o != ok {
-			asked = c.wait(resp)
-		}
-		c.mu.Lock()
+		resp, o, delay, err := c.attempt(req, a, n)
 		if o == ok {
-			c.pace.headers(time.Now(), a)
-		} else {
-			c.pace.settled(time.Now(), a, o, asked)
-		}
-		delay, need := c.backoff(n, o, asked), time.Duration(c.pace.answer.mean*1e9)
-		c.pump()
-		c.mu.Unlock()
-		if o == ok {
-			resp.Body = &body{ReadCloser: resp.Body, c: c, a: a}
 			return resp, nil
 		}
-		if o == cancelled || n >= 10 || hasDeadline && time.Until(deadline) < delay+need {
+		if o == cancelled || n >= 10 || hasDeadline && time.Until(deadline) < delay {
 			return resp, err
 		}
 		if resp != nil {
@@ -145,6 +130,24 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		case <-time.After(delay):
 		}
 	}
+}
+
+// attempt sends req once and reports what became of it and how long to wait before
+// the next try.
+func (c *Client) attempt(req *http.Request, a *pass, n int) (*http.Response, outcome, time.Duration, error) {
+	resp, err := c.next.RoundTrip(req)
+	o := classify(req.Context(), resp, err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.pump()
+	if o == ok {
+		c.pace.headers(time.Now(), a)
+		resp.Body = &body{ReadCloser: resp.Body, c: c, a: a}
+		return resp, o, 0, nil
+	}
+	asked := c.wait(resp)
+	c.pace.settled(time.Now(), a, o, asked)
+	return resp, o, c.backoff(n, o, asked), err
 }
 
 func classify(ctx context.Context, resp *http.Response, err error) outcome {
