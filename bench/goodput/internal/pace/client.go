@@ -104,7 +104,6 @@ func (c *Client) refuse(w *waiting) {
 // RoundTrip sends req when its turn has come, again if that helps.
 func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, arrival := req.Context(), time.Now()
-	deadline, hasDeadline := ctx.Deadline()
 	for n := 1; ; n++ {
 		a, err := c.acquire(ctx, arrival)
 		if err == errRefused {
@@ -113,11 +112,8 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		resp, o, delay, err := c.attempt(req, a, n)
-		if o == ok {
-			return resp, nil
-		}
-		if o == cancelled || n >= 10 || hasDeadline && time.Until(deadline) < delay {
+		resp, delay, again, err := c.attempt(req, a, n)
+		if !again {
 			return resp, err
 		}
 		if resp != nil {
@@ -132,10 +128,9 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// attempt sends req once and reports what became of it and how long to wait before
-// the next try.
-func (c *Client) attempt(req *http.Request, a *pass, n int) (*http.Response, outcome, time.Duration, error) {
-	resp, err := c.next.RoundTrip(req)
+// attempt sends req once and reports whether to try again, and after how long.
+func (c *Client) attempt(req *http.Request, a *pass, n int) (resp *http.Response, delay time.Duration, again bool, err error) {
+	resp, err = c.next.RoundTrip(req)
 	o := classify(req.Context(), resp, err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,11 +138,14 @@ func (c *Client) attempt(req *http.Request, a *pass, n int) (*http.Response, out
 	if o == ok {
 		c.pace.headers(time.Now(), a)
 		resp.Body = &body{ReadCloser: resp.Body, c: c, a: a}
-		return resp, o, 0, nil
+		return resp, 0, false, nil
 	}
 	asked := c.wait(resp)
 	c.pace.settled(time.Now(), a, o, asked)
-	return resp, o, c.backoff(n, o, asked), err
+	delay = c.backoff(n, o, asked)
+	deadline, limited := req.Context().Deadline()
+	late := limited && time.Until(deadline).Seconds() < delay.Seconds()+c.pace.answer.mean
+	return resp, delay, o != cancelled && n < 10 && !late, err
 }
 
 func classify(ctx context.Context, resp *http.Response, err error) outcome {

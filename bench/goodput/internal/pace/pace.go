@@ -242,7 +242,11 @@ func (p *pace) room(now, latest time.Time) float64 {
 	if p.rate.searching || latest.IsZero() {
 		return maxWaiting
 	}
-	return min(maxWaiting, max(64, 1.5*p.speed()*latest.Sub(now).Seconds())) // the speed may grow
+	speed := p.speed()
+	if p.bet.on { // its cuts may be undone
+		speed = max(speed, p.bet.rate)
+	}
+	return min(maxWaiting, max(64, 1.5*speed*latest.Sub(now).Seconds())) // it may grow, too
 }
 
 const maxWaiting = 1 << 20
