@@ -9,9 +9,4 @@ require (
 	golang.org/x/time v0.16.0
 )
 
-require (
-	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
-	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/sys v0.50.0 // indirect
-)
+require github.com/hashicorp/go-cleanhttp v0.5.2 // indirect

@@ -10,13 +10,11 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/steadyhttp/steady v0.0.0-00010101000000-000000000000
 	github.com/wcharczuk/go-chart/v2 v2.1.2
-	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.48.0
 	golang.org/x/time v0.16.0
 )
 
 require (
-	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.24.0 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
@@ -32,5 +30,5 @@ require (
 	github.com/tidwall/sjson v1.2.5 // indirect
 	golang.org/x/image v0.18.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
-	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
 )
