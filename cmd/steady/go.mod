@@ -10,6 +10,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/steadyhttp/steady v0.0.0-00010101000000-000000000000
 	github.com/wcharczuk/go-chart/v2 v2.1.2
+	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.48.0
 	golang.org/x/time v0.16.0
 )

@@ -1,0 +1,21 @@
+package pace
+
+// Ablation takes a single mechanism out, to see what it is worth.
+type Ablation uint
+
+// The mechanisms that can be taken out.
+const (
+	NoPace Ablation = 1 << iota
+	NoMeasure
+	NoSlowStart
+	NoSpeedUp
+	NoChance
+	NoHold
+	NoRamp
+	NoSlots
+	NoSlowness
+	NoSilence
+	NoFresh
+)
+
+func (a Ablation) has(x Ablation) bool { return a&x != 0 }

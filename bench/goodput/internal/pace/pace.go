@@ -1,0 +1,267 @@
+// Package pace finds out how fast a provider lets us call it.
+package pace
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// outcome is what became of an attempt, as far as the pace cares.
+type outcome int8
+
+const (
+	ok         outcome = iota // answered
+	rejected                  // 429: the provider says that we send too much
+	overloaded                // 503, 529: it may be our doing or not
+	failed                    // 5xx or a connection reset: not a matter of speed, unless nothing passes
+	unknown                   // sent, and no answer until the attempt's time was up
+	cancelled                 // the caller left: says nothing
+)
+
+// cause names what held a call back just before it was sent.
+type cause int8
+
+const (
+	byNothing cause = iota
+	byRate
+	bySlots
+	byHold
+)
+
+// pass is the receipt of an attempt that was sent. Its owner hands it back when the
+// attempt's headers come and when it is over.
+type pass struct {
+	at     time.Time
+	seq    uint64
+	flying int // in flight when it was sent, itself included
+	held   cause
+	probe  bool
+	low    bool // sent below the place where the limit was found
+	heard  bool // its headers have come
+}
+
+type config struct {
+	start     float64 // attempts per second, before anything is known
+	ceiling   float64 // never faster than this; 0 = no ceiling
+	maxFlight int     // never more at once than this; 0 = no ceiling
+	random    func() float64
+	without   Ablation
+}
+
+// pace decides when the next attempt to a provider may go. It has no lock, no clock
+// and no goroutine: its owner serializes the calls and passes the time.
+//
+// There are two limits, of attempts per second and of attempts in flight. Each is
+// found by running into it: what the provider accepted is where it lies, and from
+// there it grows again ever faster, while calls wait for it.
+type pace struct {
+	cfg    config
+	bucket *rate.Limiter
+
+	rate     limit    // attempts per second
+	slots    slots    // attempts in flight, if refusals tell of a limit
+	slow     slowness // attempts in flight, if the times tell of one
+	hold     hold     // nothing passes
+	bet      bet      // what the refusals of late are about
+	cycle    cycle
+	recent   history
+	accepted tally // attempts that were sent and not refused
+
+	seq, over uint64 // attempts sent, attempts that are over
+	lastSent  time.Time
+	held      cause     // what refused the head of the queue last,
+	heldAt    time.Time // and since when it waits
+
+	saying            float64 // seconds that the provider takes to say no, smoothed
+	firstByte, answer estimate
+	silentFrom        time.Time // the first attempt since anything was heard
+}
+
+func newPace(cfg config) *pace {
+	p := &pace{cfg: cfg, saying: 0.1}
+	p.rate = limit{base: cfg.start, searching: true}
+	if cfg.without.has(NoSlowStart) {
+		p.rate.base = 1e6
+	}
+	p.bucket = rate.NewLimiter(rate.Limit(cfg.start), 1)
+	p.slots.reset()
+	return p
+}
+
+// inFlight is how many attempts are out.
+func (p *pace) inFlight() int { return int(p.seq - p.over) }
+
+// ready reports whether the head of the queue may go now, and else how long it is
+// until it is worth asking again; 0 means when an attempt is over.
+func (p *pace) ready(now time.Time) (bool, time.Duration) {
+	p.watch(now)
+	if p.hold.on {
+		return p.probeReady(now)
+	}
+	if float64(p.inFlight()) >= p.maxFlight() {
+		p.slow.full = true
+		p.heldBack(now, bySlots)
+		return false, 0
+	}
+	if p.cfg.without.has(NoPace) {
+		return true, 0
+	}
+	if tokens := p.bucket.TokensAt(now); tokens < 1 {
+		p.heldBack(now, byRate)
+		wait := time.Duration((1 - tokens) / float64(p.bucket.Limit()) * 1e9)
+		return false, max(wait, 100*time.Microsecond)
+	}
+	return true, 0
+}
+
+// heldBack notes what the head of the queue waits for, and since when.
+func (p *pace) heldBack(now time.Time, c cause) {
+	if p.held == byNothing {
+		p.heldAt = now
+	}
+	p.held = c
+}
+
+// sent takes note that an attempt goes out now, after ready allowed it.
+func (p *pace) sent(now time.Time) pass {
+	p.grow(now)
+	p.seq++
+	a := pass{at: now, seq: p.seq, flying: p.inFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
+	if a.low {
+		p.bet.lowSent++
+		p.endTrial(now)
+	}
+	p.held = byNothing
+	p.cycle.note(a)
+	p.lastSent = now
+	if p.silentFrom.IsZero() {
+		p.silentFrom = now
+	}
+	if a.probe {
+		p.hold.probe = a
+	} else {
+		p.bucket.AllowN(now, 1)
+	}
+	p.slots.watch(a)
+	return a
+}
+
+// headers takes note of the first byte of an answer.
+func (p *pace) headers(now time.Time, a *pass) {
+	a.heard = true
+	p.silentFrom = time.Time{}
+	p.firstByte.add(now.Sub(a.at).Seconds())
+	if !p.cfg.without.has(NoSlowness) {
+		p.slow.heard(now, a, true, p.seq+1)
+	}
+	if p.hold.on && (a.seq > p.hold.after || p.hold.silent) {
+		p.resume(now)
+	}
+}
+
+// settled takes note that an attempt is over. hinted is how long the provider asked
+// to wait, 0 if it did not.
+func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) {
+	p.over++
+	p.slots.settled(now, a, a.heard || o == ok, p.saying)
+	switch o {
+	case ok:
+		p.answer.add(now.Sub(a.at).Seconds())
+		return
+	case cancelled:
+		if p.hold.on && a.seq == p.hold.probe.seq {
+			p.hold.probe = pass{}
+		}
+		return
+	case unknown:
+	default:
+		p.silentFrom = time.Time{}
+		p.saying += 0.1 * (now.Sub(a.at).Seconds() - p.saying)
+	}
+	if a.heard { // it was accepted, and broke later
+		return
+	}
+	if !p.cfg.without.has(NoSlowness) {
+		p.slow.heard(now, a, false, p.seq+1)
+	}
+	p.refuse(now, a, o, hinted)
+}
+
+// refuse learns from an attempt that was not accepted.
+func (p *pace) refuse(now time.Time, a *pass, o outcome, hinted time.Duration) {
+	p.recent.mark(a)
+	p.accepted.add(now, -1)
+	suspect := o == rejected
+	if o == overloaded { // a few of these say nothing about the rate
+		suspect = p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5
+	}
+	switch {
+	case p.hold.on:
+		p.refusedOnHold(now, a, hinted)
+	case p.mustHold(a):
+		p.beginHold(now, o, hinted)
+	case suspect:
+		p.suspect(now, a)
+	}
+}
+
+// settle is how long an attempt must be out before silence means that it was accepted.
+func (p *pace) settle() time.Duration {
+	return time.Duration(min(5, max(0.05, 2*p.saying))*1e9) + 10*time.Millisecond
+}
+
+// perSecond is the rate now.
+func (p *pace) perSecond(now time.Time) float64 {
+	r := p.rate.value() * p.hold.ramp(now)
+	if p.cfg.ceiling > 0 {
+		r = min(r, p.cfg.ceiling)
+	}
+	return max(r, 0.05)
+}
+
+// speed is how many attempts per second can be expected to be served.
+func (p *pace) speed() float64 {
+	r := p.rate.value()
+	if n := p.maxFlight(); p.answer.mean > 0 {
+		r = min(r, n/p.answer.mean)
+	}
+	return max(r, 0.05)
+}
+
+// earliest is the time before which nothing goes out.
+func (p *pace) earliest(now time.Time) time.Time {
+	if h := &p.hold; h.on && h.probe.seq == 0 && h.until.After(now) {
+		return h.until
+	}
+	return now
+}
+
+// room is how many calls may wait: more than this will not be served until latest.
+func (p *pace) room(now, latest time.Time) float64 {
+	if p.rate.searching || latest.IsZero() {
+		return maxWaiting
+	}
+	speed := p.speed()
+	if p.bet.on { // its cuts may be undone
+		speed = max(speed, p.bet.rate)
+	}
+	return min(maxWaiting, max(64, 1.5*speed*latest.Sub(now).Seconds())) // it may grow, too
+}
+
+const maxWaiting = 1 << 20
+
+func (p *pace) maxFlight() float64 {
+	n := min(p.slots.max(), p.slow.max())
+	if p.cfg.maxFlight > 0 {
+		n = min(n, float64(p.cfg.maxFlight))
+	}
+	return n
+}
+
+// apply hands the rate of this moment to the token bucket, which holds a tenth of a second.
+func (p *pace) apply(now time.Time) {
+	r := p.perSecond(now)
+	p.bucket.SetLimitAt(now, rate.Limit(r))
+	p.bucket.SetBurstAt(now, max(1, int(r/10)))
+}

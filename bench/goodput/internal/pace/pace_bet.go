@@ -1,0 +1,173 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// bet is a run of refusals and what we make of it. Having cut the rate we bet that
+// the refusals will go away. If they do not, a trial decides: for a while we send
+// clearly less than was accepted. If speed is what they are about, none is refused
+// now; if as large a share as before is, they are chance, and cutting does not help.
+type bet struct {
+	on      bool
+	from    pass    // the refusal it began with
+	last    uint64  // the latest one
+	refused int     // since from
+	rate    float64 // before the first cut
+
+	lowSent, lowRefused float64 // attempts sent below the place where the limit was found
+
+	trial       bool
+	share, sent float64 // before it: the share that was refused, of so many attempts,
+	passed      float64 // and how many per second were accepted
+
+	chance float64   // share of attempts that is refused whatever we do; 0 = none known
+	after  uint64    // the last attempt sent before the latest cut
+	calm   time.Time // attempts sent before may still be refused for the old rate
+}
+
+// low reports whether we send less than where the limit was found.
+func (p *pace) low(now time.Time) bool {
+	return now.After(p.bet.calm) && (p.bet.trial || !p.rate.searching && p.rate.t < 0.6)
+}
+
+// suspect reacts to an attempt that was refused for its speed, perhaps.
+func (p *pace) suspect(now time.Time, a *pass) {
+	b := &p.bet
+	if b.chance > 0 && !p.doubtChance(now, a) {
+		return
+	}
+	if !b.on || a.seq > b.last+40 {
+		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
+	}
+	if a.seq < b.from.seq {
+		return
+	}
+	b.refused++
+	b.last = max(b.last, a.seq)
+	b.countLow(a)
+	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
+	switch {
+	case fresh && !p.cfg.without.has(NoSlots) && p.slots.explains(a, p.settle()):
+		p.capSlots(now)
+	case b.trial:
+	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && p.recent.run() < 4 && !p.cfg.without.has(NoChance):
+		p.beginTrial(now, a)
+	case fresh:
+		p.cut(now, a)
+	}
+}
+
+// doubtChance reports whether a refusal does not fit the share that is put down to chance.
+func (p *pace) doubtChance(now time.Time, a *pass) bool {
+	b, share := &p.bet, p.recent.share()
+	if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
+		return false
+	}
+	*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
+	return true
+}
+
+// often reports whether so many are refused below the limit that it matters.
+func (b *bet) often() bool { return b.lowRefused >= 0.08*b.lowSent }
+
+func (b *bet) countLow(a *pass) {
+	if !b.trial && b.lowSent > 50 && !b.often() {
+		b.lowSent, b.lowRefused = 0, 0
+	}
+	if a.low && (!b.trial || a.seq > b.after) {
+		b.lowRefused++
+	}
+}
+
+// beginTrial slows down until five refusals would be expected if they are chance.
+func (p *pace) beginTrial(now time.Time, a *pass) {
+	b := &p.bet
+	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
+	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
+	b.trial, b.share, b.sent = true, min(0.9, b.lowRefused/b.lowSent), b.lowSent
+	b.lowSent, b.lowRefused = 0, 0
+	p.rate = limit{base: max(0.7*b.passed, 0.1*v)}
+	p.applyDrained(now)
+	p.sinceNow(now)
+}
+
+// sinceNow makes the attempts sent so far those of the old rate. So are the next ones
+// for as long as it takes until those sent before have reached the provider.
+func (p *pace) sinceNow(now time.Time) {
+	p.bet.after, p.bet.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
+}
+
+// endTrial decides, once enough attempts of the trial have been sent and settled.
+func (p *pace) endTrial(now time.Time) {
+	b := &p.bet
+	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
+	if !b.trial || b.lowSent < 5/b.share+late {
+		return
+	}
+	share := b.lowRefused / b.lowSent
+	if share >= b.share/2 {
+		p.rate = found(max(p.perSecond(now), b.rate), 1)
+		*b = bet{chance: (b.lowRefused + b.share*b.sent) / (b.lowSent + b.sent), after: p.seq}
+		p.apply(now)
+		return
+	}
+	r := max(p.perSecond(now), b.passed, 0.3*b.rate)
+	*b = bet{after: p.seq, calm: b.calm}
+	p.setRate(now, r)
+}
+
+// cut lowers the rate after a refusal of an attempt that was sent at this rate: a
+// little, if it is the first one since the rate was back where it was; further, if
+// what was accepted since the refusals began says so. Every attempt sent before a has
+// been refused by now or it never will be. One cut is never below 0.7, since
+// refused attempts may cost capacity and then less is accepted than could be.
+func (p *pace) cut(now time.Time, a *pass) {
+	b, v := &p.bet, p.perSecond(now)
+	p.hold.ramped = false
+	p.sinceNow(now)
+	if p.cfg.without.has(NoMeasure) {
+		p.setRate(now, v/2)
+		return
+	}
+	floor := 0.7 * v
+	measured := max(b.measured(a), floor)
+	if p.rate.searching || p.rate.t >= 0.7 {
+		c := p.cycle.rate(a.at)
+		if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
+			c = math.Sqrt(c * v) // the provider's bucket may have flowed over meanwhile
+		}
+		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
+		b.lowSent, b.lowRefused = b.lowSent/2, b.lowRefused/2 // old news
+		p.cycle = cycle{start: p.perSecond(now)}
+		return
+	}
+	if measured < v {
+		p.rate = found(measured/(1-dip), p.rate.t)
+		p.apply(now)
+	}
+}
+
+// measured is the rate of what was accepted since the bet began, rounded up.
+func (b *bet) measured(a *pass) float64 {
+	span := a.at.Sub(b.from.at).Seconds()
+	if span <= 0 {
+		return math.Inf(1)
+	}
+	return (float64(a.seq-b.from.seq) - float64(b.refused) + 2) / span
+}
+
+// setRate makes r the place where the rate limit was found.
+func (p *pace) setRate(now time.Time, r float64) {
+	p.rate = found(r, 0)
+	p.applyDrained(now)
+}
+
+// applyDrained applies the rate and forgets saved tokens.
+func (p *pace) applyDrained(now time.Time) {
+	p.apply(now)
+	if n := int(p.bucket.TokensAt(now)); n > 0 {
+		p.bucket.AllowN(now, n)
+	}
+}

@@ -1,0 +1,125 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// hold is the state in which nothing passes: one probe at a time.
+type hold struct {
+	on      bool
+	silent  bool // because nothing was heard at all
+	failing bool // because of failures, not of rejections
+	from    time.Time
+	after   uint64
+	until   time.Time
+	probes  int
+	probe   pass
+	resumed time.Time
+	ramped  bool
+}
+
+// mustHold reports whether the refusals up to a are a run that chance does not explain.
+func (p *pace) mustHold(a *pass) bool {
+	if p.cfg.without.has(NoHold) || a.seq <= p.hold.after {
+		return false
+	}
+	run := p.recent.run()
+	others := p.recent.refused(64) - run
+	return run >= 4+others/2 && a.at.Sub(p.recent.from) >= 3*p.settle()
+}
+
+// watch looks for what shows by time alone: a probe that is as good as accepted, a
+// watched attempt, and silence.
+func (p *pace) watch(now time.Time) {
+	p.slots.hear(now.Add(-p.settle()))
+	if p.cfg.without.has(NoSilence) || p.hold.on || p.silentFrom.IsZero() {
+		return
+	}
+	patience := 60.0
+	if p.firstByte.mean > 0 {
+		patience = max(10, 3*(p.firstByte.mean+4*p.firstByte.dev))
+	}
+	if p.inFlight() >= 5 && now.Sub(p.silentFrom).Seconds() > patience {
+		p.beginHold(now, unknown, 0)
+	}
+}
+
+func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
+	if p.bet.on { // the latest cuts were but the beginning of this
+		p.rate = found(p.bet.rate, 1)
+	}
+	p.bet = bet{after: p.seq, chance: p.bet.chance}
+	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq, from: now}
+	p.nextProbe(now, hinted)
+}
+
+func (p *pace) nextProbe(now time.Time, hinted time.Duration) {
+	h := &p.hold
+	r := p.rate.value()
+	wait := min(max(2, 4/r), 0.25*math.Exp2(float64(h.probes)/2))
+	wait *= 0.8 + 0.4*p.cfg.random()
+	if hinted > 0 {
+		wait = max(wait, hinted.Seconds()+p.cfg.random()*min(0.05*hinted.Seconds(), 0.25))
+	}
+	h.until = now.Add(time.Duration(wait * 1e9))
+	h.probe = pass{}
+	h.probes++
+}
+
+func (p *pace) probeReady(now time.Time) (bool, time.Duration) {
+	h := &p.hold
+	p.held = byHold
+	if h.probe.seq == 0 {
+		if now.Before(h.until) {
+			return false, h.until.Sub(now)
+		}
+		return true, 0
+	}
+	// A probe is out. Not being refused in time is as good as an answer, unless
+	// silence is what we hold for.
+	due := h.probe.at.Add(2 * p.settle())
+	if h.silent {
+		due = h.probe.at.Add(2 * time.Second)
+	}
+	if now.Before(due) {
+		return false, due.Sub(now)
+	}
+	if h.silent {
+		h.probe = pass{}
+		return true, 0
+	}
+	p.resume(now)
+	return p.ready(now)
+}
+
+func (p *pace) refusedOnHold(now time.Time, a *pass, hinted time.Duration) {
+	h := &p.hold
+	if a.seq == h.probe.seq {
+		p.nextProbe(now, hinted)
+		return
+	}
+	if hinted > 0 && h.probe.seq == 0 {
+		if u := now.Add(hinted); u.After(h.until) {
+			h.until = u
+		}
+	}
+}
+
+func (p *pace) resume(now time.Time) {
+	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second {
+		p.rate.searching = true // after an outage nothing is known for sure
+	}
+	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.without.has(NoRamp)}
+	p.recent = history{top: p.seq}
+	p.held = byNothing
+	p.apply(now)
+}
+
+// ramp is the share of the rate that is used after a hold.
+func (h *hold) ramp(now time.Time) float64 {
+	if !h.ramped {
+		return 1
+	}
+	return min(1, 0.25*math.Exp2(now.Sub(h.resumed).Seconds()/0.5))
+}

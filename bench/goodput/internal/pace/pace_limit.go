@@ -1,0 +1,70 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// limit is a ceiling that is found by running into it. Its value starts a little
+// below the base, where it was found, comes back to it, stays close, and then leaves
+// it ever faster, as CUBIC does: t = 1 is back at the base.
+type limit struct {
+	base      float64
+	step      float64
+	t         float64
+	searching bool // it was never met: the base doubles instead
+}
+
+// found is a limit that was found at base; t = 0 starts below it, t = 1 there.
+func found(base, t float64) limit { return limit{base: base, step: dip * base, t: t} }
+
+func (l *limit) value() float64 {
+	d := l.t - 1
+	return l.base + l.step*d*d*d
+}
+
+// advance moves t on by one attempt that had to wait for this limit, dt after the one
+// before: back at the base in 2 s or, where attempts are few, in 30 attempts or 8 s.
+func (l *limit) advance(dt time.Duration) {
+	if l.searching {
+		l.base *= math.Exp2(min(dt, 250*time.Millisecond).Seconds() / 0.25)
+		return
+	}
+	x := dt.Seconds() / comeback
+	l.t += min(x, max(x/4, 1.0/comebackSent))
+}
+
+const (
+	comeback     = 2.0   // s from a cut until the rate is back
+	comebackSent = 30    // attempts, if that takes longer; a refusal in so many is tolerable
+	dip          = 0.03  // how far the rate starts below where the limit was found
+	below        = 0.985 // where the limit lies, as a share of the rate that was refused
+)
+
+// grow moves the limit that the head of the queue waited for.
+func (p *pace) grow(now time.Time) {
+	gap := now.Sub(p.lastSent)
+	p.accepted.add(now, 1)
+	if b := &p.bet; b.chance > 0 && float64(p.seq-p.recent.top) > max(64, 8/b.chance) {
+		*b = bet{after: b.after}
+	}
+	dt := min(gap, now.Sub(p.heldAt))
+	switch p.held {
+	case byRate:
+		if p.bet.chance > 0 {
+			dt /= 4
+		}
+		if !p.bet.trial && (p.rate.value() < 1.5*p.accepted.rate(now) || p.seq < 20) {
+			p.rate.advance(dt)
+			if p.cfg.without.has(NoSpeedUp) {
+				p.rate.t = min(p.rate.t, 2)
+			}
+		}
+	case bySlots:
+		if p.slots.capped() {
+			p.slots.cap.advance(dt)
+			p.doubt(now)
+		}
+	}
+	p.apply(now)
+}

@@ -1,0 +1,96 @@
+package pace
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// estimate is a smoothed mean and deviation, in seconds.
+type estimate struct{ mean, dev float64 }
+
+func (e *estimate) add(x float64) {
+	if e.mean == 0 {
+		e.mean, e.dev = x, x/2
+	}
+	e.dev += 0.02 * (math.Abs(x-e.mean) - e.dev)
+	e.mean += 0.02 * (x - e.mean)
+}
+
+// tally is a rate per second, smoothed over 5 s.
+type tally struct {
+	sum      float64
+	at, from time.Time
+}
+
+func (t *tally) add(now time.Time, n float64) {
+	if t.from.IsZero() {
+		t.from, t.at = now, now
+	}
+	t.sum = max(0, t.sum*math.Exp(-now.Sub(t.at).Seconds()/5)+n/5)
+	t.at = now
+}
+
+func (t *tally) rate(now time.Time) float64 {
+	age := max(0.5, now.Sub(t.from).Seconds())
+	return t.sum * math.Exp(-now.Sub(t.at).Seconds()/5) / (1 - math.Exp(-age/5))
+}
+
+// history remembers which of the last 64 attempts up to the latest refused one were refused.
+type history struct {
+	top  uint64
+	bits uint64
+	from time.Time // when the first of the run at the end was sent
+}
+
+func (h *history) mark(a *pass) {
+	if a.seq > h.top {
+		h.bits <<= min(64, a.seq-h.top)
+		h.top = a.seq
+	}
+	if d := h.top - a.seq; d < 64 {
+		h.bits |= 1 << d
+	}
+	if h.run() == 1 {
+		h.from = a.at
+	}
+}
+
+// cycle counts what was accepted between two times at which the provider refused.
+// At both its bucket was empty, so that this is what it replenishes, provided that
+// calls were waiting all the time.
+type cycle struct {
+	from    time.Time
+	sent    float64
+	unheld  float64
+	refused float64
+	start   float64 // the rate at its beginning
+}
+
+func (c *cycle) note(a pass) {
+	if c.from.IsZero() {
+		c.from = a.at
+	}
+	c.sent++
+	if a.held == byNothing {
+		c.unheld++
+	}
+}
+
+// rate is what was accepted per second, or infinity if that says nothing.
+func (c *cycle) rate(now time.Time) float64 {
+	span := now.Sub(c.from).Seconds()
+	if c.sent < 20 || span < 1 || c.unheld > c.sent/5 {
+		return math.Inf(1)
+	}
+	return (c.sent - c.refused) / span
+}
+
+// run is how many in a row were refused, the latest included.
+func (h *history) run() int { return bits.TrailingZeros64(^h.bits) }
+
+// refused is how many of the last n attempts were refused.
+func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (64 - n)) }
+
+// share is the part of the last 64 attempts that was refused.
+func (h *history) share() float64 { return float64(h.refused(64)) / 64 }

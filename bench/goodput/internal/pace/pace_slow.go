@@ -1,0 +1,99 @@
+package pace
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// slowness is the hypothesis that too many attempts in flight slow the provider down.
+// It looks at the time to the first byte, which unlike the whole answer hardly
+// depends on how long the answer is, of blocks of attempts sent one after the other:
+// what comes back first is fast by selection. A block that takes much longer than
+// the usual one caps the attempts in flight, and the cap then follows the times. If
+// far fewer in flight do not help, the provider is just slow, and the cap goes.
+type slowness struct {
+	cap   float64 // 0 = none
+	usual float64 // median of a block, drifting
+	full  bool    // the cap held a call back
+
+	block     [blockSize]float64
+	from      uint64 // the attempts of the block are from, from+1, ...
+	got, lost int
+	peak      int
+
+	capFrom, medianFrom float64 // when the cap began to fall
+	offUntil            time.Time
+}
+
+const blockSize = 128
+
+func (s *slowness) max() float64 {
+	if s.cap == 0 {
+		return math.Inf(1)
+	}
+	return math.Floor(s.cap)
+}
+
+func (s *slowness) in(a *pass) bool { return a.seq >= s.from && a.seq < s.from+blockSize }
+
+// heard takes the time to the first byte of a, or that there was none.
+func (s *slowness) heard(now time.Time, a *pass, answered bool, next uint64) {
+	if !s.in(a) {
+		return
+	}
+	if answered {
+		s.block[s.got] = now.Sub(a.at).Seconds()
+		s.got++
+		s.peak = max(s.peak, a.flying)
+	} else {
+		s.lost++
+	}
+	if s.got+s.lost < blockSize*9/10 {
+		return
+	}
+	if s.lost < blockSize/2 {
+		times := s.block[:s.got]
+		slices.Sort(times)
+		s.judge(now, times[s.got/2])
+	}
+	s.from, s.got, s.lost, s.peak, s.full = next, 0, 0, 0, false
+}
+
+func (s *slowness) judge(now time.Time, median float64) {
+	switch {
+	case s.usual == 0:
+		s.usual = median
+	case median < s.usual && s.cap == 0:
+		s.usual += 0.1 * (median - s.usual)
+	default:
+		s.usual *= 1.0005
+	}
+	slower := median / s.usual
+	change := math.Pow(slowTarget/slower, slowPower)
+	if s.cap > 0 && slower > slowLow && slower < slowHigh {
+		return
+	}
+	switch {
+	case now.Before(s.offUntil):
+	case s.cap == 0:
+		if slower > 1.4 {
+			s.cap, s.capFrom, s.medianFrom = change*float64(s.peak), float64(s.peak), median
+		}
+	case change < 1 && float64(s.peak) > 0.7*s.cap:
+		s.cap = max(4, s.cap*max(0.7, change))
+		if s.cap < 0.5*s.capFrom && median > 0.9*s.medianFrom {
+			*s = slowness{usual: median, offUntil: now.Add(time.Minute)}
+		}
+	case change > 1 && s.full:
+		s.cap *= min(1.05, change)
+		s.capFrom, s.medianFrom = s.cap, median
+	}
+}
+
+const (
+	slowTarget = 1.07
+	slowPower  = 0.6
+	slowLow    = 1.03
+	slowHigh   = 1.1
+)

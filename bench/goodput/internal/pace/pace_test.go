@@ -1,0 +1,299 @@
+package pace
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// reply is what a provider does with an attempt.
+type reply struct {
+	outcome outcome
+	first   time.Duration // until the first byte of an answer
+	after   time.Duration // until it is over
+	hinted  time.Duration
+}
+
+// rig drives a pace against a provider, with calls always waiting, in virtual time.
+type rig struct {
+	p        *pace
+	now      time.Time
+	provider func(now time.Time, serving int) reply
+	out      []flight
+	serving  int // accepted and not over
+	count    [cancelled + 1]int
+	sent     []time.Time
+}
+
+type flight struct {
+	a    pass
+	r    reply
+	next time.Time
+}
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newRig(cfg config, provider func(now time.Time, serving int) reply) *rig {
+	if cfg.start == 0 {
+		cfg.start = 20
+	}
+	cfg.random = rand.New(rand.NewPCG(1, 2)).Float64
+	return &rig{p: newPace(cfg), now: start, provider: provider}
+}
+
+// run plays d, sending at most perSecond (0 = as fast as the pace allows).
+func (r *rig) run(d time.Duration, perSecond float64) {
+	end, due := r.now.Add(d), r.now
+	for r.now.Before(end) {
+		wake := end
+		if !r.now.Before(due) {
+			ok, wait := r.p.ready(r.now)
+			if ok {
+				r.send()
+				if perSecond > 0 {
+					due = due.Add(time.Duration(1e9 / perSecond))
+				}
+				continue
+			}
+			if wait > 0 {
+				wake = r.now.Add(wait)
+			}
+		} else {
+			wake = due
+		}
+		for _, f := range r.out {
+			if f.next.Before(wake) {
+				wake = f.next
+			}
+		}
+		r.now = wake
+		r.deliver()
+	}
+}
+
+func (r *rig) send() {
+	f := flight{a: r.p.sent(r.now), r: r.provider(r.now, r.serving)}
+	r.sent = append(r.sent, r.now)
+	f.next = r.now.Add(f.r.after)
+	if f.r.outcome == ok {
+		r.serving++
+		f.next = r.now.Add(f.r.first)
+	}
+	r.out = append(r.out, f)
+}
+
+func (r *rig) deliver() {
+	keep := r.out[:0]
+	for _, f := range r.out {
+		switch {
+		case f.next.After(r.now):
+		case f.r.outcome == ok && !f.a.heard:
+			r.p.headers(r.now, &f.a)
+			f.next = f.a.at.Add(f.r.after)
+		default:
+			r.p.settled(r.now, &f.a, f.r.outcome, f.r.hinted)
+			r.count[f.r.outcome]++
+			if f.r.outcome == ok {
+				r.serving--
+			}
+			continue
+		}
+		keep = append(keep, f)
+	}
+	r.out = keep
+}
+
+func (r *rig) reset() { r.count, r.sent = [cancelled + 1]int{}, nil }
+
+var answer = reply{ok, 300 * time.Millisecond, 2 * time.Second, 0}
+
+// tokens is a provider with a token bucket; a refusal costs so much of a token.
+func tokens(perSecond, burst, cost float64) func(time.Time, int) reply {
+	level, last := burst, start
+	return func(now time.Time, _ int) reply {
+		level = min(burst, level+now.Sub(last).Seconds()*perSecond)
+		last = now
+		if level >= 1 {
+			level--
+			return answer
+		}
+		level = max(0, level-cost)
+		return reply{rejected, 0, 40 * time.Millisecond, 0}
+	}
+}
+
+func TestPaceFindsTheRateOfTheProvider(t *testing.T) {
+	for _, tt := range []struct {
+		name                   string
+		perSecond, burst, cost float64
+		share                  float64 // of the rate that must be used
+	}{
+		{"a fast one", 240, 240, 0, 0.97},
+		{"a small bucket", 50, 3, 0, 0.95},
+		{"one whose refusals cost it", 90, 20, 0.8, 0.97},
+		{"a slow one", 2, 1, 0, 0.82}, // there one refusal is not worth one more success in 50
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(config{}, tokens(tt.perSecond, tt.burst, tt.cost))
+			r.run(30*time.Second, 0)
+			r.reset()
+			r.run(120*time.Second, 0)
+			if got, want := float64(r.count[ok])/120, tt.share*tt.perSecond; got < want {
+				t.Errorf("accepted %.1f/s, want at least %.1f/s", got, want)
+			}
+			if got, want := float64(r.count[rejected]), 0.08*float64(r.count[ok]); got > want {
+				t.Errorf("%v attempts refused, want at most %.0f", got, want)
+			}
+		})
+	}
+}
+
+func TestPaceFindsTheNumberOfSlots(t *testing.T) {
+	for _, slots := range []int{2, 5, 40} {
+		r := newRig(config{}, func(_ time.Time, serving int) reply {
+			if serving >= slots {
+				return reply{rejected, 0, 40 * time.Millisecond, 0}
+			}
+			return answer
+		})
+		r.run(60*time.Second, 0)
+		r.reset()
+		r.run(120*time.Second, 0)
+		if got, want := float64(r.count[ok])/120, 0.94*float64(slots)/2; got < want {
+			t.Errorf("%d slots: served %.2f/s, want at least %.2f/s", slots, got, want)
+		}
+		if got, want := float64(r.count[rejected]), 0.05*float64(r.count[ok]); got > want {
+			t.Errorf("%d slots: %v refused, want at most %.0f", slots, got, want)
+		}
+	}
+}
+
+func TestPaceDoesNotSlowDownForFailuresThatAreChance(t *testing.T) {
+	for _, o := range []outcome{rejected, overloaded, failed} {
+		luck := rand.New(rand.NewPCG(3, 4))
+		r := newRig(config{}, func(now time.Time, _ int) reply {
+			if now.Sub(start) > 20*time.Second && luck.Float64() < 0.25 {
+				return reply{o, 0, 40 * time.Millisecond, 0}
+			}
+			return answer
+		})
+		r.run(40*time.Second, 100)
+		r.reset()
+		r.run(60*time.Second, 100)
+		if got := len(r.sent); got < 5700 {
+			t.Errorf("outcome %d: sent %d attempts in 60 s, want nearly 6000", o, got)
+		}
+	}
+}
+
+func TestPaceHoldsWhenNothingPassesAndProbesAtTheNamedTime(t *testing.T) {
+	down := false
+	r := newRig(config{}, func(time.Time, int) reply {
+		if down {
+			return reply{rejected, 0, 40 * time.Millisecond, 10 * time.Second}
+		}
+		return answer
+	})
+	r.run(20*time.Second, 50)
+	down = true
+	r.run(time.Second, 50)
+	if !r.p.hold.on {
+		t.Fatal("no hold after a second in which everything was refused")
+	}
+	r.reset()
+	r.run(8*time.Second, 50)
+	if len(r.sent) != 0 {
+		t.Errorf("sent %d attempts before the named time, want none", len(r.sent))
+	}
+	down = false
+	r.run(4*time.Second, 50)
+	if r.p.hold.on || len(r.sent) < 20 {
+		t.Errorf("hold %v, %d attempts after the probe passed, want the queue resumed", r.p.hold.on, len(r.sent))
+	}
+}
+
+func TestPaceProbesOneAtATimeInAnOutage(t *testing.T) {
+	r := newRig(config{}, func(now time.Time, _ int) reply {
+		if now.Sub(start) > 20*time.Second {
+			return reply{failed, 0, 40 * time.Millisecond, 0}
+		}
+		return answer
+	})
+	r.run(22*time.Second, 50)
+	r.reset()
+	r.run(60*time.Second, 50)
+	if got := len(r.sent); got < 20 || got > 60 {
+		t.Errorf("%d probes in 60 s, want one in about 2 s", got)
+	}
+}
+
+func TestPaceDoesNotTakeSilenceForAcceptance(t *testing.T) {
+	r := newRig(config{}, func(now time.Time, _ int) reply {
+		if now.Sub(start) > 20*time.Second {
+			return reply{unknown, 0, time.Hour, 0}
+		}
+		return answer
+	})
+	r.run(32*time.Second, 50)
+	r.reset()
+	r.run(60*time.Second, 50)
+	if got := len(r.sent); got > 40 {
+		t.Errorf("sent %d attempts into a minute of silence, want one in about 2 s", got)
+	}
+}
+
+func TestPaceKeepsBelowTheCeiling(t *testing.T) {
+	r := newRig(config{ceiling: 10, maxFlight: 15}, func(time.Time, int) reply { return answer })
+	r.run(60*time.Second, 0)
+	if got := len(r.sent); got > 10*60+2 {
+		t.Errorf("sent %d attempts in 60 s, want at most 10/s", got)
+	}
+	for range 3 {
+		r.run(time.Second, 0)
+		if got := r.p.inFlight(); got > 15 {
+			t.Errorf("%d attempts in flight, want at most 15", got)
+		}
+	}
+}
+
+func TestPaceGivesTheSlotOfACancelledProbeBack(t *testing.T) {
+	r := newRig(config{}, nil)
+	r.p.beginHold(r.now, failed, 0)
+	r.now = r.now.Add(3 * time.Second)
+	if ok, _ := r.p.ready(r.now); !ok {
+		t.Fatal("no probe 3 s into the hold")
+	}
+	a := r.p.sent(r.now)
+	if ok, _ := r.p.ready(r.now); ok {
+		t.Error("a second probe beside the first")
+	}
+	r.p.settled(r.now, &a, cancelled, 0)
+	if ok, _ := r.p.ready(r.now); !ok {
+		t.Error("no probe after the first one was cancelled")
+	}
+}
+
+func attempt(p *pace, now time.Time) {
+	if ok, _ := p.ready(now); !ok {
+		return
+	}
+	a := p.sent(now)
+	p.headers(now.Add(time.Millisecond), &a)
+	p.settled(now.Add(2*time.Millisecond), &a, ok, 0)
+}
+
+func TestPaceDoesNotAllocate(t *testing.T) {
+	p, now := newRig(config{}, nil).p, start
+	if n := testing.AllocsPerRun(1000, func() { now = now.Add(time.Second); attempt(p, now) }); n != 0 {
+		t.Errorf("%v allocations per attempt, want none", n)
+	}
+}
+
+func BenchmarkPace(b *testing.B) {
+	p, now := newRig(config{}, nil).p, start
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(time.Second)
+		attempt(p, now)
+	}
+}
