@@ -97,7 +97,8 @@ func (e *LimitError) Error() string {
 	if e.Deadline {
 		bound = "the deadline"
 	}
-	return fmt.Sprintf("%v for %s: a turn needs %v, which is more than %s leaves", ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond), bound)
+	return fmt.Sprintf("%v for %s: a turn needs %v, which is more than %s leaves",
+		ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond), bound)
 }
 
 // Unwrap returns [ErrRateLimited], and [context.DeadlineExceeded] if Deadline is set.
@@ -111,7 +112,7 @@ func (e *LimitError) Unwrap() []error {
 // Timeout reports whether the request's deadline decided.
 func (e *LimitError) Timeout() bool { return e.Deadline }
 
-// RetryError is the error of a call of which Retry gave up. A call that failed
+// RetryError is the error of a call that Retry gave up on. A call that failed
 // at its first attempt for a reason that no re-send can mend returns that
 // attempt's error as it is.
 type RetryError struct {

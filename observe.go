@@ -88,39 +88,46 @@ func LogTo(l *slog.Logger) Observer {
 		panic("steady: LogTo(nil): must not be nil")
 	}
 	return ObserverFunc(func(ctx context.Context, e Event) {
-		level, msg := slog.LevelInfo, ""
-		var attrs []slog.Attr
-		switch e := e.(type) {
-		case RetryScheduled:
-			msg = "steady: retry scheduled"
-			attrs = []slog.Attr{
-				slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
-				slog.String("outcome", e.Outcome), slog.String("class", e.Class), slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
-			}
-		case LimitWaited:
-			level, msg = slog.LevelDebug, "steady: waited for a turn"
-			if e.Err != nil {
-				level, msg = slog.LevelWarn, "steady: no turn in time"
-			}
-			attrs = []slog.Attr{slog.String("key", e.Key), slog.Int("cost", e.Cost), slog.Duration("wait", e.Wait), errorAttr(e.Err)}
-		case BreakerChanged:
-			msg = "steady: breaker changed"
-			if e.To == "open" {
-				level = slog.LevelWarn
-			}
-			attrs = []slog.Attr{slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To)}
-		case AttemptEnded:
-			level, msg = slog.LevelDebug, "steady: attempt ended"
-			attrs = []slog.Attr{
-				slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
-				slog.String("outcome", e.Outcome), slog.String("class", e.Class),
-				slog.Int64("input", e.Input), slog.Int64("output", e.Output), slog.Duration("headers", e.Headers), slog.Duration("took", e.Took), errorAttr(e.Err),
-			}
-		default:
-			return
+		if level, msg, attrs := logged(e); msg != "" {
+			l.LogAttrs(ctx, level, msg, attrs...)
 		}
-		l.LogAttrs(ctx, level, msg, attrs...)
 	})
+}
+
+// logged returns what LogTo makes of e, or no message if it does not know it.
+func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
+	switch e := e.(type) {
+	case RetryScheduled:
+		return slog.LevelInfo, "steady: retry scheduled", []slog.Attr{
+			slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
+			slog.String("outcome", e.Outcome), slog.String("class", e.Class),
+			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
+		}
+	case LimitWaited:
+		level, msg = slog.LevelDebug, "steady: waited for a turn"
+		if e.Err != nil {
+			level, msg = slog.LevelWarn, "steady: no turn in time"
+		}
+		return level, msg, []slog.Attr{
+			slog.String("key", e.Key), slog.Int("cost", e.Cost), slog.Duration("wait", e.Wait), errorAttr(e.Err),
+		}
+	case BreakerChanged:
+		level = slog.LevelInfo
+		if e.To == "open" {
+			level = slog.LevelWarn
+		}
+		return level, "steady: breaker changed", []slog.Attr{
+			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To),
+		}
+	case AttemptEnded:
+		return slog.LevelDebug, "steady: attempt ended", []slog.Attr{
+			slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
+			slog.String("outcome", e.Outcome), slog.String("class", e.Class),
+			slog.Int64("input", e.Input), slog.Int64("output", e.Output),
+			slog.Duration("headers", e.Headers), slog.Duration("took", e.Took), errorAttr(e.Err),
+		}
+	}
+	return 0, "", nil
 }
 
 // errorAttr is the attribute for err, without any URL, or nothing for nil.

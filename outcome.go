@@ -192,7 +192,9 @@ func neverSent(err error) bool {
 		return true
 	}
 	text := err.Error()
-	for _, s := range [...]string{"REFUSED_STREAM", "http: server closed idle connection", "http2: no cached connection", "can't assign requested address"} {
+	for _, s := range [...]string{
+		"REFUSED_STREAM", "http: server closed idle connection", "http2: no cached connection", "can't assign requested address",
+	} {
 		if strings.Contains(text, s) {
 			return true
 		}

@@ -142,7 +142,8 @@ func (q *queue) lacking(n int, now time.Time) time.Duration {
 	return q.until(float64(min(n, q.cfg.burst)), now)
 }
 
-// until returns how long until the bucket has, or would have, n tokens.
+// until returns how long until the bucket has, or would have, n tokens. q.mu must
+// be held.
 func (q *queue) until(n float64, now time.Time) time.Duration {
 	const hair = 1e-6 // of a token: float64's rounding, not a wait
 	short := n - q.bucket.TokensAt(now)
@@ -184,12 +185,14 @@ func (q *queue) look() {
 	q.wakeHead()
 }
 
+// wakeHead lets the head look. q.mu must be held.
 func (q *queue) wakeHead() {
 	if e := q.line.Front(); e != nil {
 		e.Value.(*waiter).rouse()
 	}
 }
 
+// wakeAll lets all in line look. q.mu must be held.
 func (q *queue) wakeAll() {
 	for e := q.line.Front(); e != nil; e = e.Next() {
 		e.Value.(*waiter).rouse()

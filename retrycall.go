@@ -13,8 +13,8 @@ type retryCall struct {
 	t      *retryTransport
 	cfg    *retryConfig
 	outer  *call
-	req    *http.Request // as it came to Retry
-	ctx    context.Context
+	req    *http.Request   // as it came to Retry
+	ctx    context.Context // the caller's
 	gates  []gate
 	budget *budget
 	body   replay

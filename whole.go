@@ -17,8 +17,8 @@ import (
 // all, the answer goes the way of all others.
 func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
 	c := &a.t.cfg
-	if c.noGuard || c.firstEvent == 0 || resp.StatusCode != http.StatusOK || resp.ContentLength <= 0 || resp.ContentLength > aheadBytes ||
-		bodyless(resp) || resp.Header.Get("Content-Encoding") != "" || !inference(req) {
+	if c.noGuard || c.firstEvent == 0 || resp.StatusCode != http.StatusOK ||
+		resp.ContentLength <= 0 || resp.ContentLength > aheadBytes || bodyless(resp) || resp.Header.Get("Content-Encoding") != "" || !inference(req) {
 		return false
 	}
 	contentType := resp.Header.Get("Content-Type")

@@ -140,13 +140,19 @@ func headPassed(s *scene) {
 	}
 }
 
+// echo returns a connection to a peer that sends back what it gets.
+func echo() net.Conn {
+	near, far := net.Pipe()
+	go func() {
+		_, _ = io.Copy(far, far)
+		far.Close()
+	}()
+	return near
+}
+
 func upgradeKept(s *scene) {
 	rt := s.stack(func(req *http.Request, _ attempt) (*http.Response, error) {
-		near, far := net.Pipe()
-		go func() {
-			_, _ = io.Copy(far, far)
-			far.Close()
-		}()
+		near := echo()
 		resp := s.reply(req, http.StatusSwitchingProtocols, near)
 		b := resp.Body.(*body)
 		b.writer = near

@@ -59,15 +59,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *Transport) roundTrip(req *http.Request, out *upload) (*http.Response, error) {
 	ctx := req.Context()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
-	case req.URL == nil:
-		return nil, errors.New("http: nil Request.URL")
-	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
-		return nil, fmt.Errorf("unsupported protocol scheme %q", req.URL.Scheme)
-	case req.URL.Host == "":
-		return nil, errors.New("http: no Host in request URL")
+	}
+	if err := sendable(req); err != nil {
+		return nil, err
 	}
 	if err := t.connect(req, out.trace); err != nil {
 		return nil, err
@@ -101,6 +97,19 @@ func (t *Transport) roundTrip(req *http.Request, out *upload) (*http.Response, e
 		return nil, t.fail(ctx, x, p)
 	}
 	return t.respond(req, out, x, p), nil
+}
+
+// sendable returns the error of net/http for a request that does not say where to go.
+func sendable(req *http.Request) error {
+	switch {
+	case req.URL == nil:
+		return errors.New("http: nil Request.URL")
+	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+		return fmt.Errorf("unsupported protocol scheme %q", req.URL.Scheme)
+	case req.URL.Host == "":
+		return errors.New("http: no Host in request URL")
+	}
+	return nil
 }
 
 func (t *Transport) connect(req *http.Request, trace *httptrace.ClientTrace) error {
