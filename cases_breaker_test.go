@@ -27,8 +27,6 @@ func alone(t *testing.T, base http.RoundTripper, n int, opts ...steady.Option) *
 	}, opts...)...))
 }
 
-func llmBreaker(rt *steady.Transport) string { return stateOf(rt, "llm.test").Breaker }
-
 func TestCB1_TheCallerLeavingIsNeutral(t *testing.T) {
 	hang := func(req *http.Request) (*http.Response, error) {
 		<-req.Context().Done()

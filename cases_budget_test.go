@@ -19,7 +19,7 @@ import (
 func budgetStack(t *testing.T, base http.RoundTripper, perSecond float64, opts ...steady.Option) *steady.Transport {
 	t.Helper()
 	return must(t)(steady.New(append([]steady.Option{
-		steady.WithBase(base), steady.WithBreaker(steady.TripAfter(1e6), steady.TripRatio(1, time.Minute, 1e6)),
+		steady.WithBase(base), neverTrips(),
 		steady.WithRetry(steady.RetryBudget(0.125, perSecond), steady.MaxAttempts(2), steady.Delays(1, 1)),
 	}, opts...)...))
 }
@@ -106,7 +106,7 @@ func TestBU1_TimeFillsItAndNotOverTheBrim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := statuses(503)
 		// A quarter in a second; calls earn nothing. All of it is spent first.
-		rt := must(t)(steady.New(steady.WithBase(base), steady.WithBreaker(steady.TripAfter(1e6), steady.TripRatio(1, time.Minute, 1e6)),
+		rt := must(t)(steady.New(steady.WithBase(base), neverTrips(),
 			steady.WithRetry(steady.RetryBudget(0, 0.25), steady.MaxAttempts(11), steady.Delays(1, 1))))
 		statusOf(t, rt)
 		if got := base.attempts(); got != 11 {
@@ -338,7 +338,7 @@ func TestContextWithRetry_InvalidIsNeutral(t *testing.T) {
 		if _, err := rt.RoundTrip(post(t, steady.ContextWithRetry(t.Context(), steady.MaxAttempts(0)), "q")); err == nil {
 			t.Error("no error")
 		}
-		if got := breakerOf(t, rt); got != "closed" {
+		if got := llmBreaker(rt); got != "closed" {
 			t.Errorf("breaker %s, want closed", got)
 		}
 	})

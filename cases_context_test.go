@@ -84,18 +84,6 @@ func TestTO4_AnAttemptsContextLivesUntilItsBodyIsDone(t *testing.T) {
 	}
 }
 
-// settled waits until n returns 0, which it must do soon.
-func settled(t *testing.T, what string, n func() int) {
-	t.Helper()
-	for range 200 {
-		if n() == 0 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Errorf("%d %s, want 0", n(), what)
-}
-
 func TestTO4_CloseWithoutReadingReleasesTheContext(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		srv := partsServer(t, http2, 1)

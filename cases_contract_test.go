@@ -17,16 +17,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	"github.com/steadyhttp/steady"
 )
-
-// neverTrips is a breaker that a test about something else can forget.
-func neverTrips() steady.Option {
-	return steady.WithBreaker(steady.TripAfter(1e6), steady.TripRatio(1, time.Minute, 1e6))
-}
 
 // snapshot is what a caller can see of a request.
 type snapshot struct {
@@ -342,7 +338,7 @@ func TestC2_ACallThatNeverLeftDoesNotCountAgainstTheProvider(t *testing.T) {
 			return req.WithContext(steady.ContextWithCost(req.Context(), -1))
 		}},
 		{"a body that cannot be read", func(req *http.Request) *http.Request {
-			req.Body = io.NopCloser(io.MultiReader(strings.NewReader("que"), failingReader{errReader}))
+			req.Body = io.NopCloser(io.MultiReader(strings.NewReader("que"), iotest.ErrReader(errReader)))
 			return req
 		}},
 		{"no header map", func(req *http.Request) *http.Request {
@@ -385,10 +381,6 @@ func TestC2_ACallThatNeverLeftDoesNotCountAgainstTheProvider(t *testing.T) {
 		}
 	}
 }
-
-type failingReader struct{ err error }
-
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
 func TestC2_ACancelledCallCostsNoToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

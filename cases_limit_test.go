@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -55,16 +56,6 @@ func (c *clock) named() http.RoundTripper {
 		c.note(string(b))
 		return respond(req, 200, nil, nil), nil
 	})
-}
-
-// stateOf returns what rt knows of key.
-func stateOf(rt *steady.Transport, key string) steady.KeyState {
-	for _, s := range rt.State() {
-		if s.Key == key {
-			return s
-		}
-	}
-	return steady.KeyState{}
 }
 
 func TestRL1_AWaitThatCannotFitTheDeadlineFailsAtOnceAndCostsNothing(t *testing.T) {
@@ -623,7 +614,7 @@ func TestAC1_ASlotIsTakenOnceAndGivenBackOnce(t *testing.T) {
 			wg.Wait()
 		}},
 		{"a read error", func(req *http.Request) (*http.Response, error) {
-			return respond(req, 200, nil, &spy{from: failingReader{errBroken}}), nil
+			return respond(req, 200, nil, &spy{from: iotest.ErrReader(errBroken)}), nil
 		}, func(t *testing.T, resp *http.Response, _ func()) {
 			if _, err := io.ReadAll(resp.Body); !errors.Is(err, errBroken) {
 				t.Errorf("read error %v", err)

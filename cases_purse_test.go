@@ -93,20 +93,6 @@ func TestRC2_AnEmptyPurseIsNotRetriedAndTheBodyIsNotSpoilt(t *testing.T) {
 	}
 }
 
-// readCounter is a body that counts what is read of it.
-type readCounter struct {
-	io.Reader
-	n int
-}
-
-func (c *readCounter) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n += n
-	return n, err
-}
-
-func (c *readCounter) Close() error { return nil }
-
 // The look inside gives up after 250 ms, which count as a part of the wait.
 func TestRC2_ABodyThatStallsIsAPlain429(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

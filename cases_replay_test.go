@@ -305,7 +305,7 @@ func TestReplayBuffer_Limit(t *testing.T) {
 // stands.
 func TestReplayBuffer_IsFilledWhileTheFirstAttemptReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &countingReader{r: strings.NewReader("0123456789")}
+		src := &readCounter{Reader: strings.NewReader("0123456789")}
 		var got []string
 		n := 0
 		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
@@ -347,17 +347,6 @@ func TestReplayBuffer_IsFilledWhileTheFirstAttemptReads(t *testing.T) {
 			t.Errorf("sent %q, want %q", got, want)
 		}
 	})
-}
-
-type countingReader struct {
-	r io.Reader
-	n int
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += n
-	return n, err
 }
 
 // An attempt that ended before the source's end leaves the rest to the next one;

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -138,16 +139,6 @@ func TestRC1_AMixedSeriesHasOneLimit(t *testing.T) {
 	})
 }
 
-// breaker returns the state of the breaker of the only key of rt.
-func breakerOf(t *testing.T, rt *steady.Transport) string {
-	t.Helper()
-	states := rt.State()
-	if len(states) != 1 {
-		t.Fatalf("%d keys, want 1", len(states))
-	}
-	return states[0].Breaker
-}
-
 // plainPipe is a transport whose connections lead to a server that reads all
 // and says nothing.
 func plainPipe(t *testing.T) *http.Transport {
@@ -166,7 +157,7 @@ func plainPipe(t *testing.T) *http.Transport {
 func TestRC3_TheRequestsOwnFaultIsNotRetriedAndIsNeutral(t *testing.T) {
 	errDisk := errors.New("disk on fire")
 	failing := func() io.ReadCloser {
-		return io.NopCloser(io.MultiReader(strings.NewReader(strings.Repeat("x", 100)), errReader{errDisk}))
+		return io.NopCloser(io.MultiReader(strings.NewReader(strings.Repeat("x", 100)), iotest.ErrReader(errDisk)))
 	}
 	for _, tc := range []struct {
 		name   string
@@ -211,7 +202,7 @@ func TestRC3_TheRequestsOwnFaultIsNotRetriedAndIsNeutral(t *testing.T) {
 				if took := time.Since(start); took != 0 {
 					t.Errorf("took %v, want no wait", took)
 				}
-				if got := breakerOf(t, rt); got != "closed" {
+				if got := llmBreaker(rt); got != "closed" {
 					t.Errorf("breaker %s, want closed: it is not the provider's fault", got)
 				}
 				if got := of[steady.AttemptEnded](seen)[0].Outcome; got != "declined" {
@@ -221,10 +212,6 @@ func TestRC3_TheRequestsOwnFaultIsNotRetriedAndIsNeutral(t *testing.T) {
 		})
 	}
 }
-
-type errReader struct{ err error }
-
-func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 func TestRC3_ErrorsOfTheNetworkAreRetriedIfTheyCanGetBetter(t *testing.T) {
 	for _, tc := range []struct {

@@ -181,6 +181,36 @@ func call(t *testing.T, rt http.RoundTripper, ctx context.Context, question stri
 	return status, err
 }
 
+// neverTrips is a breaker that a test about something else can forget.
+func neverTrips() steady.Option {
+	return steady.WithBreaker(steady.TripAfter(1e6), steady.TripRatio(1, time.Minute, 1e6))
+}
+
+// stateOf returns what rt knows of key.
+func stateOf(rt *steady.Transport, key string) steady.KeyState {
+	for _, s := range rt.State() {
+		if s.Key == key {
+			return s
+		}
+	}
+	return steady.KeyState{}
+}
+
+// llmBreaker returns how the breaker of llm.test stands.
+func llmBreaker(rt *steady.Transport) string { return stateOf(rt, "llm.test").Breaker }
+
+// settled waits until n is 0, which it must be soon after RoundTrip has returned,
+// and fails the test otherwise.
+func settled(t *testing.T, what string, n func() int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); n() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%d %s are left", n(), what)
+			return
+		}
+	}
+}
+
 // must returns rt, which New returned with a nil error.
 func must(tb testing.TB) func(rt *steady.Transport, err error) *steady.Transport {
 	return func(rt *steady.Transport, err error) *steady.Transport {

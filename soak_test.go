@@ -132,15 +132,14 @@ func soak(t *testing.T, seed uint64, h2 bool) {
 
 // soakBooks compares what all sides have counted.
 func soakBooks(t *testing.T, rt *steady.Transport, c fakeserver.Counts, root *countedContext, b *books, sent *atomic.Int64) {
-	settle(t, "child contexts", func() int64 { return int64(root.children()) })
-	settle(t, "request bodies not closed", func() int64 { return b.opened.Load() - b.closed.Load() })
-	settle(t, "attempts that have not ended", func() int64 { return sent.Load() - b.attempts.Load() })
-	settle(t, "attempts in flight and calls waiting", func() int64 {
-		var n int
+	settled(t, "child contexts", root.children)
+	settled(t, "request bodies not closed", func() int { return int(b.opened.Load() - b.closed.Load()) })
+	settled(t, "attempts that have not ended", func() int { return int(sent.Load() - b.attempts.Load()) })
+	settled(t, "attempts in flight and calls waiting", func() (n int) {
 		for _, s := range rt.State() {
 			n += s.InFlight + s.Waiting
 		}
-		return int64(n)
+		return n
 	})
 	t.Logf("calls %d, attempts %d, written %d, received %d, read whole %d, connections %d",
 		b.calls.Load(), b.attempts.Load(), b.written.Load(), c.Requests, c.BodiesRead, c.Connections)
@@ -213,15 +212,4 @@ func soakRequest(ctx context.Context, url string, r *rand.Rand, b *books) *http.
 		req.GetBody = func() (io.ReadCloser, error) { return open(), nil }
 	}
 	return req
-}
-
-// settle waits for what the transport does after RoundTrip has returned.
-func settle(t *testing.T, what string, left func() int64) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); left() != 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Errorf("%d %s are left", left(), what)
-			return
-		}
-	}
 }

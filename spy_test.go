@@ -68,6 +68,20 @@ func (s *spy) check(t *testing.T, name string) {
 	}
 }
 
+// readCounter is a body that counts what is read of it.
+type readCounter struct {
+	io.Reader
+	n int
+}
+
+func (c *readCounter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += n
+	return n, err
+}
+
+func (c *readCounter) Close() error { return nil }
+
 // countedContext is a context of the caller's own making, which never ends. It
 // counts who has registered with it and has not left: package context does so by
 // AfterFunc, where there is one, for each child context.
