@@ -153,7 +153,7 @@ func (t ticket) settle(o outcome) {
 }
 
 // settleProbe decides by p's outcome. When p had been given up for lost and
-// another probe is out, p speaks for it.
+// another probe is out, p speaks for it. b.mu must be held.
 func (b *breaker) settleProbe(p *probe, o outcome) {
 	slot := p
 	if p.done == nil {
