@@ -202,7 +202,7 @@ func TestRC3_TheRequestsOwnFaultIsNotRetriedAndIsNeutral(t *testing.T) {
 				if took := time.Since(start); took != 0 {
 					t.Errorf("took %v, want no wait", took)
 				}
-				if got := llmBreaker(rt); got != "closed" {
+				if got := stateOf(rt, steady.KeyByHost(req)).Breaker; got != "closed" {
 					t.Errorf("breaker %s, want closed: it is not the provider's fault", got)
 				}
 				if got := of[steady.AttemptEnded](seen)[0].Outcome; got != "declined" {
