@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,7 @@ import (
 const (
 	keepAliveEvery = 5 * time.Second
 	hangs          = time.Hour // in virtual time: who is still waiting then waits for ever
+	hung           = "hang"
 )
 
 // seen is what the application has of a stream when its SDK is done.
@@ -33,7 +35,7 @@ type seen struct {
 // String puts what nobody may see in capitals.
 func (s seen) String() string {
 	switch {
-	case s.err == "hang":
+	case s.err == hung:
 		return "HANG"
 	case s.text == "whole" && s.err == "":
 		return "whole"
@@ -56,8 +58,6 @@ func kindOf(p path, err error) string {
 	_, answerError := errors.AsType[*steady.AnswerError](err)
 	_, streamError := errors.AsType[*ssestream.StreamError](err)
 	switch {
-	case errors.Is(err, context.Canceled):
-		return "hang"
 	case errors.Is(err, steady.ErrStreamTruncated):
 		return "truncated"
 	case errors.Is(err, steady.ErrStreamStalled):
@@ -101,11 +101,15 @@ func see(t *testing.T, p path, s situation, with over) (got seen) {
 			r.client = &http.Client{Transport: base}
 		}
 		r.srv.Script(effect)
+		start := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		defer time.AfterFunc(hangs, cancel).Stop()
 		a, err := r.askIn(ctx, t, p, settings{})
 		got = seen{a.text, kindOf(p, err)}
+		if s.waits && time.Since(start) >= hangs {
+			got.err = hung
+		}
 		switch {
 		case a.text == wholeText:
 			got.text = "whole"
@@ -129,20 +133,28 @@ func see(t *testing.T, p path, s situation, with over) (got seen) {
 }
 
 // TestMatrix pins what the application sees, and holds Steady to what it is for:
-// no stream over it is silently short, and none hangs.
+// no stream over it is silently short, and none hangs. With -v it prints the
+// tables that stand in the READMEs.
 func TestMatrix(t *testing.T) {
-	var rows [][]string
+	var names []string
+	for _, p := range streams() {
+		names = append(names, p.name)
+	}
+	full := newTable(names)
+	names = slices.Delete(names, 2, 3)
+	names[1] = "anthropic-sdk-go" // both
+	short := newTable(names)
 	for _, s := range situations() {
-		row := []string{s.name}
+		cells := matrix[s.name]
 		for i, p := range streams() {
 			if s.play(dialectOf(p)) == nil {
-				row = append(row, "–")
+				cells[i] = "–"
 				continue
 			}
 			t.Run(s.name+"/"+p.name, func(t *testing.T) {
 				before, after, mended := see(t, p, s, plain), see(t, p, s, always), see(t, p, s, once)
 				for _, got := range []seen{after, mended} {
-					if got.text != "whole" && got.err == "" || got.err == "hang" {
+					if got.text != "whole" && got.err == "" || got.err == hung {
 						t.Errorf("over Steady: %v", got)
 					}
 				}
@@ -150,18 +162,76 @@ func TestMatrix(t *testing.T) {
 				if mended != after {
 					cell += " (" + mended.String() + ")"
 				}
-				if want := matrix[s.name][i]; cell != want {
-					t.Errorf("got  %s\nwant %s", cell, want)
+				if cell != cells[i] {
+					t.Errorf("got  %q\nwant %q", cell, cells[i])
 				}
-				row = append(row, cell)
 			})
 		}
-		rows = append(rows, row)
+		full.row(s.name, cells[:])
+		if cells[1] != cells[2] {
+			t.Errorf("%s: the two anthropic-sdk-go differ", s.name)
+		}
+		short.row(s.name, brief(slices.Delete(cells[:], 2, 3)))
 	}
-	_ = os.Stdout
-	for _, r := range rows {
-		fmt.Println("| " + strings.Join(r, " | ") + " |")
+	if testing.Verbose() {
+		fmt.Printf("%s\n%s", full, short)
 	}
+	full.wantIn(t, "README.md")
+	short.wantIn(t, "../README.md")
 }
 
-var matrix = map[string][7]string{}
+// brief tells the kind of each cell alone.
+func brief(cells []string) []string {
+	for i, cell := range cells {
+		before, after, changes := strings.Cut(cell, " → ")
+		if !changes {
+			continue
+		}
+		after, _, again := strings.Cut(after, " (")
+		if cells[i] = kind(before); kind(before) != kind(after) {
+			cells[i] += " → " + kind(after)
+		}
+		if again {
+			cells[i] += "\\*"
+		}
+	}
+	return cells
+}
+
+// kind is what the application has to know of a cell.
+func kind(cell string) string {
+	switch {
+	case cell == "whole":
+		return cell
+	case cell == "HANG":
+		return "**hang**"
+	case strings.HasPrefix(cell, "SILENT"):
+		return "**silent**"
+	}
+	return "error"
+}
+
+// table is one in Markdown.
+type table struct{ strings.Builder }
+
+func newTable(columns []string) *table {
+	t := &table{}
+	t.row("200, and then", columns)
+	t.WriteString("|" + strings.Repeat("---|", len(columns)+1) + "\n")
+	return t
+}
+
+func (t *table) row(name string, cells []string) {
+	fmt.Fprintf(t, "| %s | %s |\n", name, strings.Join(cells, " | "))
+}
+
+func (t *table) wantIn(tb testing.TB, file string) {
+	tb.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if !strings.Contains(string(text), t.String()) {
+		tb.Errorf("%s has another table; this one is right:\n%s", file, t)
+	}
+}

@@ -18,7 +18,7 @@ type event struct{ name, data string }
 
 const wholeText = "one two three"
 
-// dialects are those of the SDKs in the order of streams.
+// dialectOf returns what the API that p asks speaks.
 func dialectOf(p path) *dialect {
 	switch p.name {
 	case "anthropic-sdk-go v1", "anthropic-sdk-go v2", "langchaingo anthropic":
@@ -159,6 +159,13 @@ func situations() []situation {
 		{name: "the connection is reset", play: halfAnd("", fakeserver.Reset)},
 		{name: "`data: {\"error\":…}` first", play: first(sse(relayed))},
 		{name: "`data: {\"error\":…}` after content", play: halfAnd(sse(relayed), fakeserver.Clean)},
+		{name: "`data: {\"error\":…}` after content, then `[DONE]`", play: func(d *dialect) fakeserver.Effect {
+			if d != &openaiDialect {
+				return nil
+			}
+			text, _ := d.half()
+			return streamed(text+sse(relayed, event{"", "[DONE]"}), fakeserver.Clean)
+		}},
 		{name: "`event: error` first", play: named("")},
 		{name: "`event: error` after content", play: func(d *dialect) fakeserver.Effect {
 			text, _ := d.half()
