@@ -187,7 +187,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	}
 	if b.guard != nil {
 		var over bool
-		if err, over = b.guard.pass(b.ctx, p[:n], err); err == nil && over {
+		if n, err, over = b.guard.pass(b.ctx, p[:n], err); err == nil && over {
 			b.end(io.EOF)
 		}
 	}

@@ -251,6 +251,7 @@ func TestSG1_SG3_EveryRecordedStreamEndsAsItDeserves(t *testing.T) {
 			s.wantErrorAnswer(t, classStatus[want.Error.Class], want.Error.Class)
 		case want.Error != nil:
 			s.wantAttempts(t, r, false, "")
+			r.body = bytes.TrimSuffix(r.body, []byte(doneEvent))
 			s.wantBytes(t, r)
 			answer, ok := errors.AsType[*steady.AnswerError](s.err)
 			if !ok || answer.Class != want.Error.Class || s.ended[0].Class != want.Error.Class || s.ended[0].Err == nil || s.ended[0].Err.Error() != s.err.Error() {

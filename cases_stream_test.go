@@ -223,6 +223,9 @@ func TestSG3_A200ThatIsNoSuccess(t *testing.T) {
 				if !errors.Is(err, test.err) || test.err == nil && err != nil {
 					t.Errorf("ends in %v, want %v", err, test.err)
 				}
+				if _, failed := test.err.(*steady.AnswerError); failed { //nolint:errorlint // of the table
+					test.body = strings.TrimSuffix(test.body, doneEvent) // see TestSG3_NoDONEFollowsAnError
+				}
 				if test.bytes && string(got) != test.body {
 					t.Errorf("got %q, want %q", got, test.body)
 				}
@@ -233,6 +236,34 @@ func TestSG3_A200ThatIsNoSuccess(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// At [DONE] most SDKs stop, and have never heard of the error before it nor of the
+// one that the body ends in. Wherever reads divide the stream, none gets to see it.
+func TestSG3_NoDONEFollowsAnError(t *testing.T) {
+	failedFinish := strings.Replace(stopEvent, `"stop"`, `"insufficient_system_resource"`, 1)
+	for _, failure := range []string{overloadedEvent, failedFinish} {
+		body := roleEvent + wordEvent + failure
+		whole := body + doneEvent
+		for at := 1; at < len(whole); at++ {
+			base := &feeding{pieces: []piece{{data: whole[:at]}, {data: whole[at:]}, {err: io.EOF}}}
+			for _, look := range []time.Duration{0, 2 * time.Second} {
+				resp, heard := asked(t, t.Context(), base, steady.WithTimeouts(steady.FirstEvent(look)))
+				got, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if _, ok := errors.AsType[*steady.AnswerError](err); !ok {
+					t.Fatalf("divided at %d: ends in %v, want an AnswerError", at, err)
+				}
+				rest, passed := strings.CutPrefix(string(got), body)
+				if !passed || !strings.HasPrefix("data: [DONE", rest) {
+					t.Fatalf("divided at %d: got %q", at, got)
+				}
+				if e := of[steady.AttemptEnded](heard); len(e) != 1 || e[0].Class != "overloaded" {
+					t.Fatalf("divided at %d: ended as %+v", at, e)
+				}
+			}
+		}
 	}
 }
 

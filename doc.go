@@ -36,7 +36,8 @@
 // as it passes: one that is not whole ends in [ErrStreamTruncated] and not in
 // io.EOF, one that stops coming in [ErrStreamStalled], one that turns into an error
 // in an [*AnswerError]. No byte is held back for that but those before the first
-// content (see [FirstEvent]).
+// content (see [FirstEvent]), and a [DONE] behind an error, at which SDKs would stop
+// and take what they have for the whole.
 //
 // # Words
 //

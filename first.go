@@ -77,7 +77,7 @@ func (g *guard) enough(p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	pr := g.dec.Write(p)
-	g.note(pr)
+	g.note(p, pr)
 	g.opened = g.opened || pr.Content > 0
 	return g.opened || g.finished || pr.AfterError > 0
 }

@@ -30,6 +30,8 @@ const answerBefore = 50 * time.Millisecond
 // body, in which the Go error stands where io.EOF would. The SDK asks once, and
 // [errors.Is] and [errors.AsType] find the error at its caller. Their deadlines
 // are answered 50 milliseconds early, or a tenth of what is left if that is less.
+// Where a relay has stripped a stream of Anthropic's of the names of its events,
+// without which anthropic-sdk-go would pass over all of them, it puts them back.
 //
 // A request without that header passes through as it is, and so do its errors.
 // A cancelled one gets its plain error in any case.
@@ -53,6 +55,7 @@ func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if done != nil {
 			own(req.Context(), resp, done) // an SDK reads on after the terminal event
 		}
+		nameEvents(req, resp)
 	case errors.Is(req.Context().Err(), context.Canceled):
 		done.release()
 		return nil, err

@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,15 +11,19 @@ import (
 	"github.com/steadyhttp/steady/internal/wire"
 )
 
-// guard judges the body of a good answer as it passes by. It never holds a byte
-// back and never adds one; it only decides how the body ends. Over the body of an
-// error answer it only keeps the clock.
+// guard judges the body of a good answer as it passes by. It never adds a byte,
+// and holds none back but a [DONE] behind an error, at which SDKs would stop and
+// take what they have for the whole; it only decides how the body ends. Over the
+// body of an error answer it only keeps the clock.
 type guard struct {
 	due bool // an answer of a model: nothing else will do
 
 	mu       sync.Mutex    // guards the rest: the reader's, but the body may be ended by others
 	dec      *wire.Decoder // nil for an error answer
 	skip     int           // bytes at the beginning that dec has seen while they were read ahead
+	seen     int64         // bytes that dec has seen
+	passed   int64         // bytes that the reader has had
+	forged   int64         // where the [DONE] behind an error begins; 0 for nowhere
 	partial  int64         // size of the unfinished event when it last counted as content
 	opened   bool          // content was among the bytes read ahead
 	finished bool          // the answer is whole; its usage may still come
@@ -36,20 +41,26 @@ func (g *guard) waits(rc io.Closer) {
 	}
 }
 
-// pass looks at p, which has been read, and at what ended the read. It returns
-// what the read is to end in, and whether the terminal event has passed, and all
-// that was read with it. caller is the context of whom the body belongs to.
-func (g *guard) pass(caller context.Context, p []byte, err error) (end error, over bool) {
+// pass looks at p, which has been read, and at what ended the read. It returns how
+// much of p the reader is to have, what the read is to end in, and whether the
+// terminal event has passed, and all that was read with it. caller is the context
+// of whom the body belongs to.
+func (g *guard) pass(caller context.Context, p []byte, err error) (n int, end error, over bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.end != nil {
-		return g.end, true
+		return g.short(len(p)), g.end, true
 	}
 	g.clock.halt(g.see(p))
-	if err != nil {
+	n = g.short(len(p))
+	g.passed += int64(n)
+	switch {
+	case n < len(p):
+		g.end = g.failure()
+	case err != nil:
 		g.end = g.endsIn(caller, err)
 	}
-	return g.end, g.terminal && g.skip == 0 && (g.finished || g.clock.begun)
+	return n, g.end, g.terminal && g.skip == 0 && (g.finished || g.clock.begun)
 }
 
 // see feeds the decoder and reports whether content has passed.
@@ -72,13 +83,41 @@ func (g *guard) see(p []byte) (content bool) {
 // look feeds the decoder with p, which it has not seen yet.
 func (g *guard) look(p []byte) (content bool) {
 	pr := g.dec.Write(p)
-	g.note(pr)
+	g.note(p, pr)
 	return pr.Content > 0 || g.grown(pr.Partial) || g.foreign()
 }
 
-func (g *guard) note(pr wire.Progress) {
+func (g *guard) note(p []byte, pr wire.Progress) {
 	g.terminal = g.terminal || pr.AfterTerminal > 0
 	g.finished = g.finished || pr.AfterFinish > 0
+	if g.forged == 0 && g.dec.Form() == wire.FormSSE && g.failure() != nil {
+		if i := sentinel(p[pr.AfterError:], pr.AfterTerminal > pr.AfterError); i >= 0 {
+			g.forged = g.seen + int64(pr.AfterError+i)
+		}
+	}
+	g.seen += int64(len(p))
+}
+
+// sentinel returns where the line with [DONE] begins in p, or -1. ended tells that
+// it ends there, wherever it began.
+func sentinel(p []byte, ended bool) int {
+	i := bytes.Index(p, []byte("[DONE]"))
+	start := bytes.LastIndexByte(p[:max(i, 0)], '\n') + 1
+	switch {
+	case i >= 0 && string(bytes.TrimSpace(p[start:i])) == "data:":
+		return start
+	case ended:
+		return 0
+	}
+	return -1
+}
+
+// short returns how many of the n bytes that follow are to be passed on.
+func (g *guard) short(n int) int {
+	if g.forged == 0 {
+		return n
+	}
+	return int(max(0, min(int64(n), g.forged-g.passed)))
 }
 
 // A large event is content while it is still on its way: it counts each time

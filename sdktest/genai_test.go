@@ -36,7 +36,7 @@ func genaiGo() *sdk {
 			var text strings.Builder
 			for got, err := range client.Models.GenerateContentStream(ctx, "fake-large", genai.Text(prompt), nil) {
 				if err != nil {
-					return answer{}, err
+					return answer{text: text.String()}, err
 				}
 				text.WriteString(got.Text())
 			}

@@ -38,7 +38,7 @@ func goOpenAI() *sdk {
 					return answer{text: text.String()}, nil
 				}
 				if err != nil {
-					return answer{}, err
+					return answer{text: text.String()}, err
 				}
 				for _, choice := range chunk.Choices {
 					text.WriteString(choice.Delta.Content)

@@ -18,6 +18,7 @@ type rig struct {
 	srv    *fakeserver.Server
 	url    string
 	client *http.Client // for the SDK
+	base   http.RoundTripper
 
 	roundTrips atomic.Int64 // on the stack
 	dials      atomic.Int64
@@ -49,6 +50,7 @@ func newRig(t *testing.T, opts ...steady.Option) *rig {
 
 func (r *rig) stack(t *testing.T, base http.RoundTripper, opts []steady.Option) {
 	t.Helper()
+	r.base = base
 	stack, err := steady.New(append([]steady.Option{
 		steady.WithBase(base),
 		steady.WithRetry(steady.MaxAttempts(3), steady.Delays(time.Millisecond, 2*time.Millisecond)),
