@@ -59,9 +59,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *Transport) roundTrip(req *http.Request, out *upload) (*http.Response, error) {
 	ctx := req.Context()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
 	if err := sendable(req); err != nil {
 		return nil, err
 	}
@@ -99,9 +96,11 @@ func (t *Transport) roundTrip(req *http.Request, out *upload) (*http.Response, e
 	return t.respond(req, out, x, p), nil
 }
 
-// sendable returns the error of net/http for a request that does not say where to go.
+// sendable returns the error of net/http for a request that is over or does not say where to go.
 func sendable(req *http.Request) error {
-	switch {
+	switch ctx := req.Context(); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case req.URL == nil:
 		return errors.New("http: nil Request.URL")
 	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
