@@ -68,7 +68,9 @@ func TestBU3_TheRetriesOfAnSDKDoNotMultiplyOurs(t *testing.T) {
 				rt := tolerant(t, base, test.retry, test.opts...)
 				if test.retry != nil { // five calls have two re-sends each
 					for range 5 {
-						askOf(t, rt)
+						if status, err := call(t, rt, t.Context(), "q"); status != 503 || err != nil {
+							t.Fatalf("got %d, %v", status, err)
+						}
 					}
 					base.seen = nil
 				}
