@@ -118,6 +118,7 @@ const (
 	extentNone  extent = iota // there is no body to tell by
 	extentPart                // no server can have got the whole request
 	extentWhole               // so that it was sent
+	extentOther               // more or less than its ContentLength says
 )
 
 // read returns how much was read of the body of the attempt that has just ended.
@@ -212,7 +213,10 @@ func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
 func (b *sentBody) read(length int64) extent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || length > 0 && b.n >= length {
+	switch {
+	case length > 0 && (b.n > length || b.ended && b.n < length):
+		return extentOther
+	case b.ended || length > 0 && b.n == length:
 		return extentWhole
 	}
 	return extentPart

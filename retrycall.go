@@ -77,15 +77,18 @@ func (c *retryCall) refused(last *http.Response, lastErr error) {
 	c.giveUp(refusal)
 }
 
-// judge adds to the common verdict what only the request body tells: that a
-// request of which only a part went out was not done, and that one whose whole
-// body went out was past the handshake.
+// judge adds to the common verdict what only the request body tells: that it belied
+// its length, that a request of which only a part went out was not done, and that
+// one whose whole body went out was past the handshake.
 func (c *retryCall) judge() verdict {
 	v := judge(c.ctx, c.resp, c.err)
 	if c.err == nil {
 		return v
 	}
 	switch read := c.body.read(); {
+	case read == extentOther: // net/http says so, or what the connection came to by it
+		c.err = errCaller{c.err}
+		v.outcome, v.err = outcomeDeclined, c.err
 	case read == extentPart && v.outcome == outcomeUnknown && c.ctx.Err() == nil:
 		v.outcome = outcomeFailed
 	case read == extentWhole && v.outcome == outcomeFailed && brokenTLS(c.err) && !badCertificate(c.err):
