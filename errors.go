@@ -93,12 +93,11 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	bound := "MaxWait"
+	bound := "the call may wait"
 	if e.Deadline {
-		bound = "the deadline"
+		bound = "the deadline allows"
 	}
-	return fmt.Sprintf("%v for %s: a turn needs %v, which is more than %s leaves",
-		ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond), bound)
+	return fmt.Sprintf("%v for %s: a turn needs %v, longer than %s", ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond), bound)
 }
 
 // Unwrap returns [ErrRateLimited], and [context.DeadlineExceeded] if Deadline is set.
