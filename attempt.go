@@ -127,8 +127,8 @@ type attemptTransport struct {
 	decoders sync.Pool // of *wire.Decoder, for whole
 }
 
-// errHeaderTimeout is the cause for which the attempt's context ends when no
-// headers come. Like net/http's own it is a net.Error and a timeout, and matches
+// errHeaderTimeout is the error of an attempt for which no headers come in time.
+// Like net/http's own it is a net.Error and a timeout, and matches
 // context.DeadlineExceeded.
 type errHeaderTimeout struct{ after time.Duration }
 

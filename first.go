@@ -25,7 +25,8 @@ func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled fu
 		resp.Header.Get("Content-Encoding") != "" && !resp.Uncompressed {
 		return nil
 	}
-	declared, look := wire.Declared(contentType), c.firstEvent > 0 && inference(req)
+	declared, due := wire.Declared(contentType), inference(req)
+	look := due && c.firstEvent > 0
 	switch {
 	case declared == wire.FormOpaque, declared == wire.FormText && !look:
 		return nil // not an answer of a model, or not to be told from one
@@ -35,7 +36,7 @@ func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled fu
 		}
 		return nil
 	}
-	g := &guard{due: inference(req), dec: wire.NewDecoder(contentType, req.URL.Path)}
+	g := &guard{due: due, dec: wire.NewDecoder(contentType, req.URL.Path)}
 	g.clock.first, g.clock.idle, g.clock.stall = c.firstContent, c.idle, stalled
 	if !look {
 		return g

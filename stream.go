@@ -90,7 +90,7 @@ func (g *guard) look(p []byte) (content bool) {
 func (g *guard) note(p []byte, pr wire.Progress) {
 	g.terminal = g.terminal || pr.AfterTerminal > 0
 	g.finished = g.finished || pr.AfterFinish > 0
-	if g.forged == 0 && g.dec.Form() == wire.FormSSE && g.failure() != nil {
+	if _, _, failed := g.dec.Failure(); failed && g.forged == 0 && g.dec.Form() == wire.FormSSE {
 		if i := sentinel(p[pr.AfterError:], pr.AfterTerminal > pr.AfterError); i >= 0 {
 			g.forged = g.seen + int64(pr.AfterError+i)
 		}
