@@ -9,6 +9,7 @@ require (
 	github.com/hashicorp/go-retryablehttp v0.7.8
 	github.com/openai/openai-go/v3 v3.99.0
 	github.com/sony/gobreaker/v2 v2.4.0
+	github.com/steadyhttp/steady v0.0.0
 	golang.org/x/time v0.16.0
 )
 
@@ -23,3 +24,5 @@ require (
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
 )
+
+replace github.com/steadyhttp/steady => ../..

@@ -4,13 +4,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/steadyhttp/steady/bench/goodput/internal/pace"
+	"github.com/steadyhttp/steady/bench/goodput/internal/model"
+	"github.com/steadyhttp/steady/internal/pace"
 )
 
 func steady(name string, without ...pace.Ablation) Contender {
 	return Contender{Name: name, Fresh: true, New: func(e *Env, i int) Doer {
 		wait := func(resp *http.Response) time.Duration { d, _ := retryAfter(resp); return d }
-		return pace.NewClient(e.Server, wait, e.Seed*1000+uint64(i), without...)
+		return model.NewClient(e.Server, wait, e.Seed*1000+uint64(i), without...)
 	}}
 }
 

@@ -43,7 +43,7 @@ type history struct {
 	from time.Time // when the first of the run at the end was sent
 }
 
-func (h *history) mark(a *pass) {
+func (h *history) mark(a *Pass) {
 	if a.seq > h.top {
 		h.bits <<= min(64, a.seq-h.top)
 		h.top = a.seq
@@ -67,7 +67,7 @@ type cycle struct {
 	start   float64 // the rate at its beginning
 }
 
-func (c *cycle) note(a pass) {
+func (c *cycle) note(a Pass) {
 	if c.from.IsZero() {
 		c.from = a.at
 	}

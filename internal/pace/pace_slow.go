@@ -35,10 +35,10 @@ func (s *slowness) max() float64 {
 	return math.Floor(s.cap)
 }
 
-func (s *slowness) in(a *pass) bool { return a.seq >= s.from && a.seq < s.from+blockSize }
+func (s *slowness) in(a *Pass) bool { return a.seq >= s.from && a.seq < s.from+blockSize }
 
 // heard takes the time to the first byte of a, or that there was none.
-func (s *slowness) heard(now time.Time, a *pass, answered bool, next uint64) {
+func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 	if !s.in(a) {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // now; if as large a share as before is, they are chance, and cutting does not help.
 type bet struct {
 	on      bool
-	from    pass    // the refusal it began with
+	from    Pass    // the refusal it began with
 	last    uint64  // the latest one
 	refused int     // since from
 	rate    float64 // before the first cut
@@ -28,12 +28,12 @@ type bet struct {
 }
 
 // low reports whether we send less than where the limit was found.
-func (p *pace) low(now time.Time) bool {
+func (p *Pace) low(now time.Time) bool {
 	return now.After(p.bet.calm) && (p.bet.trial || !p.rate.searching && p.rate.t < 0.6)
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
-func (p *pace) suspect(now time.Time, a *pass) {
+func (p *Pace) suspect(now time.Time, a *Pass) {
 	b := &p.bet
 	if b.chance > 0 && !p.doubtChance(now, a) {
 		return
@@ -49,10 +49,10 @@ func (p *pace) suspect(now time.Time, a *pass) {
 	b.countLow(a)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
 	switch {
-	case fresh && !p.cfg.without.has(NoSlots) && p.slots.explains(a, p.settle()):
+	case fresh && !p.cfg.Without.has(NoSlots) && p.slots.explains(a, p.settle()):
 		p.capSlots(now)
 	case b.trial:
-	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && p.recent.run() < 4 && !p.cfg.without.has(NoChance):
+	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a)
 	case fresh:
 		p.cut(now, a)
@@ -60,7 +60,7 @@ func (p *pace) suspect(now time.Time, a *pass) {
 }
 
 // doubtChance reports whether a refusal does not fit the share that is put down to chance.
-func (p *pace) doubtChance(now time.Time, a *pass) bool {
+func (p *Pace) doubtChance(now time.Time, a *Pass) bool {
 	b, share := &p.bet, p.recent.share()
 	if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
 		return false
@@ -72,7 +72,7 @@ func (p *pace) doubtChance(now time.Time, a *pass) bool {
 // often reports whether so many are refused below the limit that it matters.
 func (b *bet) often() bool { return b.lowRefused >= 0.08*b.lowSent }
 
-func (b *bet) countLow(a *pass) {
+func (b *bet) countLow(a *Pass) {
 	if !b.trial && b.lowSent > 50 && !b.often() {
 		b.lowSent, b.lowRefused = 0, 0
 	}
@@ -82,7 +82,7 @@ func (b *bet) countLow(a *pass) {
 }
 
 // beginTrial slows down until five refusals would be expected if they are chance.
-func (p *pace) beginTrial(now time.Time, a *pass) {
+func (p *Pace) beginTrial(now time.Time, a *Pass) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
@@ -95,12 +95,12 @@ func (p *pace) beginTrial(now time.Time, a *pass) {
 
 // sinceNow makes the attempts sent so far those of the old rate. So are the next ones
 // for as long as it takes until those sent before have reached the provider.
-func (p *pace) sinceNow(now time.Time) {
+func (p *Pace) sinceNow(now time.Time) {
 	p.bet.after, p.bet.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
 }
 
 // endTrial decides, once enough attempts of the trial have been sent and settled.
-func (p *pace) endTrial(now time.Time) {
+func (p *Pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
 	if !b.trial || b.lowSent < 5/b.share+late {
@@ -123,11 +123,11 @@ func (p *pace) endTrial(now time.Time) {
 // what was accepted since the refusals began says so. Every attempt sent before a has
 // been refused by now or it never will be. One cut is never below 0.7, since
 // refused attempts may cost capacity and then less is accepted than could be.
-func (p *pace) cut(now time.Time, a *pass) {
+func (p *Pace) cut(now time.Time, a *Pass) {
 	b, v := &p.bet, p.perSecond(now)
 	p.hold.ramped = false
 	p.sinceNow(now)
-	if p.cfg.without.has(NoMeasure) {
+	if p.cfg.Without.has(NoMeasure) {
 		p.setRate(now, v/2)
 		return
 	}
@@ -150,7 +150,7 @@ func (p *pace) cut(now time.Time, a *pass) {
 }
 
 // measured is the rate of what was accepted since the bet began, rounded up.
-func (b *bet) measured(a *pass) float64 {
+func (b *bet) measured(a *Pass) float64 {
 	span := a.at.Sub(b.from.at).Seconds()
 	if span <= 0 {
 		return math.Inf(1)
@@ -159,13 +159,13 @@ func (b *bet) measured(a *pass) float64 {
 }
 
 // setRate makes r the place where the rate limit was found.
-func (p *pace) setRate(now time.Time, r float64) {
+func (p *Pace) setRate(now time.Time, r float64) {
 	p.rate = found(r, 0)
 	p.applyDrained(now)
 }
 
 // applyDrained applies the rate and forgets saved tokens.
-func (p *pace) applyDrained(now time.Time) {
+func (p *Pace) applyDrained(now time.Time) {
 	p.apply(now)
 	if n := int(p.bucket.TokensAt(now)); n > 0 {
 		p.bucket.AllowN(now, n)

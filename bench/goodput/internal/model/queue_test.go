@@ -1,9 +1,11 @@
-package pace
+package model
 
 import (
 	"testing"
 	"time"
 )
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// outcome is what became of an attempt, as far as the pace cares.
-type outcome int8
+// Outcome is what became of an attempt, as far as the pace cares.
+type Outcome int8
 
 const (
-	ok         outcome = iota // answered
-	rejected                  // 429: the provider says that we send too much
-	overloaded                // 503, 529: it may be our doing or not
-	failed                    // 5xx or a connection reset: not a matter of speed, unless nothing passes
-	unknown                   // sent, and no answer until the attempt's time was up
-	cancelled                 // the caller left: says nothing
+	OK         Outcome = iota // answered
+	Rejected                  // 429: the provider says that we send too much
+	Overloaded                // 503, 529: it may be our doing or not
+	Failed                    // 5xx or a connection reset: not a matter of speed, unless nothing passes
+	Unknown                   // sent, and no answer until the attempt's time was up
+	Cancelled                 // the caller left: says nothing
 )
 
 // cause names what held a call back just before it was sent.
@@ -29,9 +29,9 @@ const (
 	byHold
 )
 
-// pass is the receipt of an attempt that was sent. Its owner hands it back when the
+// Pass is the receipt of an attempt that was sent. Its owner hands it back when the
 // attempt's headers come and when it is over.
-type pass struct {
+type Pass struct {
 	at     time.Time
 	seq    uint64
 	flying int // in flight when it was sent, itself included
@@ -41,22 +41,23 @@ type pass struct {
 	heard  bool // its headers have come
 }
 
-type config struct {
-	start     float64 // attempts per second, before anything is known
-	ceiling   float64 // never faster than this; 0 = no ceiling
-	maxFlight int     // never more at once than this; 0 = no ceiling
-	random    func() float64
-	without   Ablation
+// Config is what a pace knows beforehand.
+type Config struct {
+	Start     float64        // attempts per second, before anything is known
+	Ceiling   float64        // never faster than this; 0 = no ceiling
+	MaxFlight int            // never more at once than this; 0 = no ceiling
+	Random    func() float64 // from 0 to 1, for the spacing of probes
+	Without   Ablation       // mechanisms to leave out, to measure what they are worth
 }
 
-// pace decides when the next attempt to a provider may go. It has no lock, no clock
+// Pace decides when the next attempt to a provider may go. It has no lock, no clock
 // and no goroutine: its owner serializes the calls and passes the time.
 //
 // There are two limits, of attempts per second and of attempts in flight. Each is
 // found by running into it: what the provider accepted is where it lies, and from
 // there it grows again ever faster, while calls wait for it.
-type pace struct {
-	cfg    config
+type Pace struct {
+	cfg    Config
 	bucket *rate.Limiter
 
 	rate     limit    // attempts per second
@@ -78,33 +79,33 @@ type pace struct {
 	silentFrom        time.Time // the first attempt since anything was heard
 }
 
-func newPace(cfg config) *pace {
-	p := &pace{cfg: cfg, saying: 0.1}
-	p.rate = limit{base: cfg.start, searching: true}
-	if cfg.without.has(NoSlowStart) {
+func New(cfg Config) *Pace {
+	p := &Pace{cfg: cfg, saying: 0.1}
+	p.rate = limit{base: cfg.Start, searching: true}
+	if cfg.Without.has(NoSlowStart) {
 		p.rate.base = 1e6
 	}
-	p.bucket = rate.NewLimiter(rate.Limit(cfg.start), 1)
+	p.bucket = rate.NewLimiter(rate.Limit(cfg.Start), 1)
 	p.slots.reset()
 	return p
 }
 
-// inFlight is how many attempts are out.
-func (p *pace) inFlight() int { return int(p.seq - p.over) }
+// InFlight is how many attempts are out.
+func (p *Pace) InFlight() int { return int(p.seq - p.over) }
 
-// ready reports whether the head of the queue may go now, and else how long it is
+// Ready reports whether the head of the queue may go now, and else how long it is
 // until it is worth asking again; 0 means when an attempt is over.
-func (p *pace) ready(now time.Time) (bool, time.Duration) {
+func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 	p.watch(now)
 	if p.hold.on {
 		return p.probeReady(now)
 	}
-	if float64(p.inFlight()) >= p.maxFlight() {
+	if float64(p.InFlight()) >= p.maxFlight() {
 		p.slow.full = true
 		p.heldBack(now, bySlots)
 		return false, 0
 	}
-	if p.cfg.without.has(NoPace) {
+	if p.cfg.Without.has(NoPace) {
 		return true, 0
 	}
 	if tokens := p.bucket.TokensAt(now); tokens < 1 {
@@ -116,18 +117,18 @@ func (p *pace) ready(now time.Time) (bool, time.Duration) {
 }
 
 // heldBack notes what the head of the queue waits for, and since when.
-func (p *pace) heldBack(now time.Time, c cause) {
+func (p *Pace) heldBack(now time.Time, c cause) {
 	if p.held == byNothing {
 		p.heldAt = now
 	}
 	p.held = c
 }
 
-// sent takes note that an attempt goes out now, after ready allowed it.
-func (p *pace) sent(now time.Time) pass {
+// Sent takes note that an attempt goes out now, after ready allowed it.
+func (p *Pace) Sent(now time.Time) Pass {
 	p.grow(now)
 	p.seq++
-	a := pass{at: now, seq: p.seq, flying: p.inFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
+	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
 	if a.low {
 		p.bet.lowSent++
 		p.endTrial(now)
@@ -147,12 +148,12 @@ func (p *pace) sent(now time.Time) pass {
 	return a
 }
 
-// headers takes note of the first byte of an answer.
-func (p *pace) headers(now time.Time, a *pass) {
+// Headers takes note of the first byte of an answer.
+func (p *Pace) Headers(now time.Time, a *Pass) {
 	a.heard = true
 	p.silentFrom = time.Time{}
 	p.firstByte.add(now.Sub(a.at).Seconds())
-	if !p.cfg.without.has(NoSlowness) {
+	if !p.cfg.Without.has(NoSlowness) {
 		p.slow.heard(now, a, true, p.seq+1)
 	}
 	if p.hold.on && (a.seq > p.hold.after || p.hold.silent) {
@@ -160,21 +161,21 @@ func (p *pace) headers(now time.Time, a *pass) {
 	}
 }
 
-// settled takes note that an attempt is over. hinted is how long the provider asked
+// Settled takes note that an attempt is over. hinted is how long the provider asked
 // to wait, 0 if it did not.
-func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) {
+func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.over++
-	p.slots.settled(now, a, a.heard || o == ok, p.saying)
+	p.slots.settled(now, a, a.heard || o == OK, p.saying)
 	switch o {
-	case ok:
+	case OK:
 		p.answer.add(now.Sub(a.at).Seconds())
 		return
-	case cancelled:
+	case Cancelled:
 		if p.hold.on && a.seq == p.hold.probe.seq {
-			p.hold.probe = pass{}
+			p.hold.probe = Pass{}
 		}
 		return
-	case unknown:
+	case Unknown:
 	default:
 		p.silentFrom = time.Time{}
 		p.saying += 0.1 * (now.Sub(a.at).Seconds() - p.saying)
@@ -182,18 +183,18 @@ func (p *pace) settled(now time.Time, a *pass, o outcome, hinted time.Duration) 
 	if a.heard { // it was accepted, and broke later
 		return
 	}
-	if !p.cfg.without.has(NoSlowness) {
+	if !p.cfg.Without.has(NoSlowness) {
 		p.slow.heard(now, a, false, p.seq+1)
 	}
 	p.refuse(now, a, o, hinted)
 }
 
 // refuse learns from an attempt that was not accepted.
-func (p *pace) refuse(now time.Time, a *pass, o outcome, hinted time.Duration) {
+func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.recent.mark(a)
 	p.accepted.add(now, -1)
-	suspect := o == rejected
-	if o == overloaded { // a few of these say nothing about the rate
+	suspect := o == Rejected
+	if o == Overloaded { // a few of these say nothing about the rate
 		suspect = p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5
 	}
 	switch {
@@ -207,21 +208,21 @@ func (p *pace) refuse(now time.Time, a *pass, o outcome, hinted time.Duration) {
 }
 
 // settle is how long an attempt must be out before silence means that it was accepted.
-func (p *pace) settle() time.Duration {
+func (p *Pace) settle() time.Duration {
 	return time.Duration(min(5, max(0.05, 2*p.saying))*1e9) + 10*time.Millisecond
 }
 
 // perSecond is the rate now.
-func (p *pace) perSecond(now time.Time) float64 {
+func (p *Pace) perSecond(now time.Time) float64 {
 	r := p.rate.value() * p.hold.ramp(now)
-	if p.cfg.ceiling > 0 {
-		r = min(r, p.cfg.ceiling)
+	if p.cfg.Ceiling > 0 {
+		r = min(r, p.cfg.Ceiling)
 	}
 	return max(r, 0.05)
 }
 
-// speed is how many attempts per second can be expected to be served.
-func (p *pace) speed() float64 {
+// Speed is how many attempts per second can be expected to be served.
+func (p *Pace) Speed() float64 {
 	r := p.rate.value()
 	if n := p.maxFlight(); p.answer.mean > 0 {
 		r = min(r, n/p.answer.mean)
@@ -229,20 +230,25 @@ func (p *pace) speed() float64 {
 	return max(r, 0.05)
 }
 
-// earliest is the time before which nothing goes out.
-func (p *pace) earliest(now time.Time) time.Time {
+// Answer is how long an answer takes, with a margin; 0 while none is known.
+func (p *Pace) Answer() time.Duration {
+	return time.Duration((p.answer.mean + p.answer.dev) * 1e9)
+}
+
+// Earliest is the time before which nothing goes out.
+func (p *Pace) Earliest(now time.Time) time.Time {
 	if h := &p.hold; h.on && h.probe.seq == 0 && h.until.After(now) {
 		return h.until
 	}
 	return now
 }
 
-// room is how many calls may wait: more than this will not be served until latest.
-func (p *pace) room(now, latest time.Time) float64 {
+// Room is how many calls may wait: more than this will not be served until latest.
+func (p *Pace) Room(now, latest time.Time) float64 {
 	if p.rate.searching || latest.IsZero() {
 		return maxWaiting
 	}
-	speed := p.speed()
+	speed := p.Speed()
 	if p.bet.on { // its cuts may be undone
 		speed = max(speed, p.bet.rate)
 	}
@@ -251,16 +257,16 @@ func (p *pace) room(now, latest time.Time) float64 {
 
 const maxWaiting = 1 << 20
 
-func (p *pace) maxFlight() float64 {
+func (p *Pace) maxFlight() float64 {
 	n := min(p.slots.max(), p.slow.max())
-	if p.cfg.maxFlight > 0 {
-		n = min(n, float64(p.cfg.maxFlight))
+	if p.cfg.MaxFlight > 0 {
+		n = min(n, float64(p.cfg.MaxFlight))
 	}
 	return n
 }
 
 // apply hands the rate of this moment to the token bucket, which holds a tenth of a second.
-func (p *pace) apply(now time.Time) {
+func (p *Pace) apply(now time.Time) {
 	r := p.perSecond(now)
 	p.bucket.SetLimitAt(now, rate.Limit(r))
 	p.bucket.SetBurstAt(now, max(1, int(r/10)))

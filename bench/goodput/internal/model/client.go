@@ -1,4 +1,4 @@
-package pace
+package model
 
 import (
 	"context"
@@ -6,32 +6,37 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/pace"
 )
 
 var errRefused = errors.New("pace: cannot be answered before its deadline")
 
 // Client is the queue with a retry loop around it, as an http.RoundTripper.
 type Client struct {
-	next  http.RoundTripper
-	wait  func(*http.Response) time.Duration // what the provider asked for
-	mu    sync.Mutex
-	pace  *pace
-	line  line
-	timer *time.Timer
-	rng   *rand.Rand
+	next    http.RoundTripper
+	wait    func(*http.Response) time.Duration // what the provider asked for
+	mu      sync.Mutex
+	pace    *pace.Pace
+	line    line
+	timer   *time.Timer
+	rng     *rand.Rand
+	noFresh bool
 }
 
 // NewClient returns a client with the one default configuration, less the mechanisms
 // named by without.
-func NewClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, without ...Ablation) *Client {
+func NewClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, without ...pace.Ablation) *Client {
 	c := &Client{next: next, wait: wait, rng: rand.New(rand.NewPCG(seed, 1))}
-	cfg := config{start: 20, random: c.rng.Float64}
+	c.noFresh = slices.Contains(without, pace.NoFresh)
+	cfg := pace.Config{Start: 20, Random: c.rng.Float64}
 	for _, a := range without {
-		cfg.without |= a
+		cfg.Without |= a
 	}
-	c.pace = newPace(cfg)
+	c.pace = pace.New(cfg)
 	c.timer = time.AfterFunc(time.Hour, func() { c.mu.Lock(); c.pump(); c.mu.Unlock() })
 	c.timer.Stop()
 	return c
@@ -44,33 +49,33 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.RoundT
 func (c *Client) pump() {
 	for {
 		now := time.Now()
-		need := time.Duration((c.pace.answer.mean + c.pace.answer.dev) * 1e9)
-		earliest := c.pace.earliest(now)
-		if w := c.line.hopeless(earliest, need, c.pace.room(now, c.line.latest())); w != nil {
+		need := c.pace.Answer()
+		earliest := c.pace.Earliest(now)
+		if w := c.line.hopeless(earliest, need, c.pace.Room(now, c.line.latest())); w != nil {
 			c.refuse(w)
 			continue
 		}
-		w := c.line.next(now, c.pace.speed(), need)
+		w := c.line.next(now, c.pace.Speed(), need)
 		if w == nil {
 			return
 		}
-		if c.pace.cfg.without.has(NoFresh) {
+		if c.noFresh {
 			w = c.line.oldest()
 		}
-		ok, wait := c.pace.ready(now)
+		ok, wait := c.pace.Ready(now)
 		if !ok {
 			if wait > 0 {
 				c.timer.Reset(wait)
 			}
 			return
 		}
-		w.pass = c.pace.sent(now)
+		w.pass = c.pace.Sent(now)
 		c.line.leave(w)
 		w.grant <- true
 	}
 }
 
-func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pass, error) {
+func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pace.Pass, error) {
 	w := &waiting{arrival: arrival, grant: make(chan bool, 1)}
 	w.deadline, _ = ctx.Deadline()
 	c.mu.Lock()
@@ -89,7 +94,7 @@ func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pass, error) 
 		if !w.gone {
 			c.line.leave(w)
 		} else if <-w.grant { // granted at the last moment
-			c.pace.settled(time.Now(), &w.pass, cancelled, 0)
+			c.pace.Settled(time.Now(), &w.pass, pace.Cancelled, 0)
 			c.pump()
 		}
 		return nil, ctx.Err()
@@ -129,50 +134,50 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // attempt sends req once and reports whether to try again, and after how long.
-func (c *Client) attempt(req *http.Request, a *pass, n int) (resp *http.Response, delay time.Duration, again bool, err error) {
+func (c *Client) attempt(req *http.Request, a *pace.Pass, n int) (resp *http.Response, delay time.Duration, again bool, err error) {
 	resp, err = c.next.RoundTrip(req)
 	o := classify(req.Context(), resp, err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.pump()
-	if o == ok {
-		c.pace.headers(time.Now(), a)
+	if o == pace.OK {
+		c.pace.Headers(time.Now(), a)
 		resp.Body = &body{ReadCloser: resp.Body, c: c, a: a}
 		return resp, 0, false, nil
 	}
 	asked := c.wait(resp)
-	c.pace.settled(time.Now(), a, o, asked)
+	c.pace.Settled(time.Now(), a, o, asked)
 	delay = c.backoff(n, o, asked)
 	deadline, limited := req.Context().Deadline()
-	late := limited && time.Until(deadline).Seconds() < delay.Seconds()+c.pace.answer.mean
-	return resp, delay, o != cancelled && n < 10 && !late, err
+	late := limited && time.Until(deadline).Seconds() < delay.Seconds()+c.pace.Answer().Seconds()
+	return resp, delay, o != pace.Cancelled && n < 10 && !late, err
 }
 
-func classify(ctx context.Context, resp *http.Response, err error) outcome {
+func classify(ctx context.Context, resp *http.Response, err error) pace.Outcome {
 	switch {
 	case err != nil && ctx.Err() == context.DeadlineExceeded:
-		return unknown
+		return pace.Unknown
 	case err != nil && ctx.Err() != nil:
-		return cancelled
+		return pace.Cancelled
 	case err != nil:
-		return failed
+		return pace.Failed
 	case resp.StatusCode == 429:
-		return rejected
+		return pace.Rejected
 	case resp.StatusCode == 503 || resp.StatusCode == 529:
-		return overloaded
+		return pace.Overloaded
 	case resp.StatusCode >= 500 || resp.StatusCode == 408:
-		return failed
+		return pace.Failed
 	}
-	return ok
+	return pace.OK
 }
 
 // backoff is what the provider asked for and a little more, or else full jitter.
-func (c *Client) backoff(n int, o outcome, asked time.Duration) time.Duration {
+func (c *Client) backoff(n int, o pace.Outcome, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked + time.Duration(c.rng.Float64()*(0.25*float64(asked)+50e6))
 	}
 	base := 500 * time.Millisecond
-	if o == rejected {
+	if o == pace.Rejected {
 		base /= 2
 	}
 	return time.Duration(c.rng.Float64() * float64(min(30*time.Second, base<<min(n, 7))))
@@ -187,16 +192,16 @@ func refusal(req *http.Request) *http.Response {
 type body struct {
 	io.ReadCloser
 	c    *Client
-	a    *pass
+	a    *pace.Pass
 	over sync.Once
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		o := ok
+		o := pace.OK
 		if err != io.EOF {
-			o = failed
+			o = pace.Failed
 		}
 		b.end(o)
 	}
@@ -205,14 +210,14 @@ func (b *body) Read(p []byte) (int, error) {
 
 func (b *body) Close() error {
 	err := b.ReadCloser.Close()
-	b.end(cancelled)
+	b.end(pace.Cancelled)
 	return err
 }
 
-func (b *body) end(o outcome) {
+func (b *body) end(o pace.Outcome) {
 	b.over.Do(func() {
 		b.c.mu.Lock()
-		b.c.pace.settled(time.Now(), b.a, o, 0)
+		b.c.pace.Settled(time.Now(), b.a, o, 0)
 		b.c.pump()
 		b.c.mu.Unlock()
 	})

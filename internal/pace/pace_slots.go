@@ -38,24 +38,24 @@ func (s *slots) max() float64 {
 
 // witness is an attempt that is watched until it is clear that it was accepted.
 type witness struct {
-	pass
+	Pass
 	gone int // of those that were out when it was sent, how many left before it arrived
 }
 
-func (s *slots) watch(a pass) {
+func (s *slots) watch(a Pass) {
 	if a.flying <= s.least {
 		return
 	}
 	for i := range s.looks {
 		if w := &s.looks[i]; w.seq == 0 {
-			*w = witness{pass: a}
+			*w = witness{Pass: a}
 			return
 		}
 	}
 }
 
 // settled takes note that a is over, and drops it from the witnesses if it was refused.
-func (s *slots) settled(now time.Time, a *pass, accepted bool, roundTrip float64) {
+func (s *slots) settled(now time.Time, a *Pass, accepted bool, roundTrip float64) {
 	for i := range s.looks {
 		switch w := &s.looks[i]; {
 		case w.seq > a.seq && now.Sub(w.at).Seconds() <= roundTrip:
@@ -77,7 +77,7 @@ func (s *slots) hear(sent time.Time) {
 }
 
 // explains takes a refusal into account and reports whether slots explain it.
-func (s *slots) explains(a *pass, apart time.Duration) bool {
+func (s *slots) explains(a *Pass, apart time.Duration) bool {
 	n := a.flying - 1
 	if n < 1 {
 		s.reset()
@@ -101,7 +101,7 @@ func (s *slots) explains(a *pass, apart time.Duration) bool {
 // holds takes a refusal into account while the hypothesis is acted on. One that does
 // not agree may come from an answer that nobody waits for any more but that still
 // takes its slot; three in a row say that it is something else.
-func (s *slots) holds(a *pass, n int) bool {
+func (s *slots) holds(a *Pass, n int) bool {
 	if a.seq > s.struck+50 {
 		s.strikes = 0
 	}
@@ -119,7 +119,7 @@ func (s *slots) holds(a *pass, n int) bool {
 }
 
 // capSlots acts on the hypothesis after a refusal that it explains.
-func (p *pace) capSlots(now time.Time) {
+func (p *Pace) capSlots(now time.Time) {
 	s := &p.slots
 	if !s.on { // the rate was not to blame
 		s.on, s.floor, s.sent = true, 0.6*p.accepted.rate(now), p.seq
@@ -132,7 +132,7 @@ func (p *pace) capSlots(now time.Time) {
 }
 
 // doubt drops the hypothesis when it does not help: much less is served than before it.
-func (p *pace) doubt(now time.Time) {
+func (p *Pace) doubt(now time.Time) {
 	if s := &p.slots; s.on && p.seq > s.sent+40 && p.accepted.rate(now) < s.floor {
 		s.reset()
 	}

@@ -8,7 +8,7 @@ import (
 
 // reply is what a provider does with an attempt.
 type reply struct {
-	outcome outcome
+	outcome Outcome
 	first   time.Duration // until the first byte of an answer
 	after   time.Duration // until it is over
 	hinted  time.Duration
@@ -16,29 +16,29 @@ type reply struct {
 
 // rig drives a pace against a provider, with calls always waiting, in virtual time.
 type rig struct {
-	p        *pace
+	p        *Pace
 	now      time.Time
 	provider func(now time.Time, serving int) reply
 	out      []flight
 	serving  int // accepted and not over
-	count    [cancelled + 1]int
+	count    [Cancelled + 1]int
 	sent     []time.Time
 }
 
 type flight struct {
-	a    pass
+	a    Pass
 	r    reply
 	next time.Time
 }
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func newRig(cfg config, provider func(now time.Time, serving int) reply) *rig {
-	if cfg.start == 0 {
-		cfg.start = 20
+func newRig(cfg Config, provider func(now time.Time, serving int) reply) *rig {
+	if cfg.Start == 0 {
+		cfg.Start = 20
 	}
-	cfg.random = rand.New(rand.NewPCG(1, 2)).Float64
-	return &rig{p: newPace(cfg), now: start, provider: provider}
+	cfg.Random = rand.New(rand.NewPCG(1, 2)).Float64
+	return &rig{p: New(cfg), now: start, provider: provider}
 }
 
 // run plays d, sending at most perSecond (0 = as fast as the pace allows).
@@ -47,7 +47,7 @@ func (r *rig) run(d time.Duration, perSecond float64) {
 	for r.now.Before(end) {
 		wake := end
 		if !r.now.Before(due) {
-			ok, wait := r.p.ready(r.now)
+			ok, wait := r.p.Ready(r.now)
 			if ok {
 				r.send()
 				if perSecond > 0 {
@@ -72,10 +72,10 @@ func (r *rig) run(d time.Duration, perSecond float64) {
 }
 
 func (r *rig) send() {
-	f := flight{a: r.p.sent(r.now), r: r.provider(r.now, r.serving)}
+	f := flight{a: r.p.Sent(r.now), r: r.provider(r.now, r.serving)}
 	r.sent = append(r.sent, r.now)
 	f.next = r.now.Add(f.r.after)
-	if f.r.outcome == ok {
+	if f.r.outcome == OK {
 		r.serving++
 		f.next = r.now.Add(f.r.first)
 	}
@@ -87,13 +87,13 @@ func (r *rig) deliver() {
 	for _, f := range r.out {
 		switch {
 		case f.next.After(r.now):
-		case f.r.outcome == ok && !f.a.heard:
-			r.p.headers(r.now, &f.a)
+		case f.r.outcome == OK && !f.a.heard:
+			r.p.Headers(r.now, &f.a)
 			f.next = f.a.at.Add(f.r.after)
 		default:
-			r.p.settled(r.now, &f.a, f.r.outcome, f.r.hinted)
+			r.p.Settled(r.now, &f.a, f.r.outcome, f.r.hinted)
 			r.count[f.r.outcome]++
-			if f.r.outcome == ok {
+			if f.r.outcome == OK {
 				r.serving--
 			}
 			continue
@@ -103,9 +103,9 @@ func (r *rig) deliver() {
 	r.out = keep
 }
 
-func (r *rig) reset() { r.count, r.sent = [cancelled + 1]int{}, nil }
+func (r *rig) reset() { r.count, r.sent = [Cancelled + 1]int{}, nil }
 
-var answer = reply{ok, 300 * time.Millisecond, 2 * time.Second, 0}
+var answer = reply{OK, 300 * time.Millisecond, 2 * time.Second, 0}
 
 // tokens is a provider with a token bucket; a refusal costs so much of a token.
 func tokens(perSecond, burst, cost float64) func(time.Time, int) reply {
@@ -118,7 +118,7 @@ func tokens(perSecond, burst, cost float64) func(time.Time, int) reply {
 			return answer
 		}
 		level = max(0, level-cost)
-		return reply{rejected, 0, 40 * time.Millisecond, 0}
+		return reply{Rejected, 0, 40 * time.Millisecond, 0}
 	}
 }
 
@@ -134,14 +134,14 @@ func TestPaceFindsTheRateOfTheProvider(t *testing.T) {
 		{"a slow one", 2, 1, 0, 0.82}, // there one refusal is not worth one more success in 50
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(config{}, tokens(tt.perSecond, tt.burst, tt.cost))
+			r := newRig(Config{}, tokens(tt.perSecond, tt.burst, tt.cost))
 			r.run(30*time.Second, 0)
 			r.reset()
 			r.run(120*time.Second, 0)
-			if got, want := float64(r.count[ok])/120, tt.share*tt.perSecond; got < want {
+			if got, want := float64(r.count[OK])/120, tt.share*tt.perSecond; got < want {
 				t.Errorf("accepted %.1f/s, want at least %.1f/s", got, want)
 			}
-			if got, want := float64(r.count[rejected]), 0.08*float64(r.count[ok]); got > want {
+			if got, want := float64(r.count[Rejected]), 0.08*float64(r.count[OK]); got > want {
 				t.Errorf("%v attempts refused, want at most %.0f", got, want)
 			}
 		})
@@ -150,28 +150,28 @@ func TestPaceFindsTheRateOfTheProvider(t *testing.T) {
 
 func TestPaceFindsTheNumberOfSlots(t *testing.T) {
 	for _, slots := range []int{2, 5, 40} {
-		r := newRig(config{}, func(_ time.Time, serving int) reply {
+		r := newRig(Config{}, func(_ time.Time, serving int) reply {
 			if serving >= slots {
-				return reply{rejected, 0, 40 * time.Millisecond, 0}
+				return reply{Rejected, 0, 40 * time.Millisecond, 0}
 			}
 			return answer
 		})
 		r.run(60*time.Second, 0)
 		r.reset()
 		r.run(120*time.Second, 0)
-		if got, want := float64(r.count[ok])/120, 0.94*float64(slots)/2; got < want {
+		if got, want := float64(r.count[OK])/120, 0.94*float64(slots)/2; got < want {
 			t.Errorf("%d slots: served %.2f/s, want at least %.2f/s", slots, got, want)
 		}
-		if got, want := float64(r.count[rejected]), 0.05*float64(r.count[ok]); got > want {
+		if got, want := float64(r.count[Rejected]), 0.05*float64(r.count[OK]); got > want {
 			t.Errorf("%d slots: %v refused, want at most %.0f", slots, got, want)
 		}
 	}
 }
 
 func TestPaceDoesNotSlowDownForFailuresThatAreChance(t *testing.T) {
-	for _, o := range []outcome{rejected, overloaded, failed} {
+	for _, o := range []Outcome{Rejected, Overloaded, Failed} {
 		luck := rand.New(rand.NewPCG(3, 4))
-		r := newRig(config{}, func(now time.Time, _ int) reply {
+		r := newRig(Config{}, func(now time.Time, _ int) reply {
 			if now.Sub(start) > 20*time.Second && luck.Float64() < 0.25 {
 				return reply{o, 0, 40 * time.Millisecond, 0}
 			}
@@ -188,9 +188,9 @@ func TestPaceDoesNotSlowDownForFailuresThatAreChance(t *testing.T) {
 
 func TestPaceHoldsWhenNothingPassesAndProbesAtTheNamedTime(t *testing.T) {
 	down := false
-	r := newRig(config{}, func(time.Time, int) reply {
+	r := newRig(Config{}, func(time.Time, int) reply {
 		if down {
-			return reply{rejected, 0, 40 * time.Millisecond, 10 * time.Second}
+			return reply{Rejected, 0, 40 * time.Millisecond, 10 * time.Second}
 		}
 		return answer
 	})
@@ -213,9 +213,9 @@ func TestPaceHoldsWhenNothingPassesAndProbesAtTheNamedTime(t *testing.T) {
 }
 
 func TestPaceProbesOneAtATimeInAnOutage(t *testing.T) {
-	r := newRig(config{}, func(now time.Time, _ int) reply {
+	r := newRig(Config{}, func(now time.Time, _ int) reply {
 		if now.Sub(start) > 20*time.Second {
-			return reply{failed, 0, 40 * time.Millisecond, 0}
+			return reply{Failed, 0, 40 * time.Millisecond, 0}
 		}
 		return answer
 	})
@@ -228,9 +228,9 @@ func TestPaceProbesOneAtATimeInAnOutage(t *testing.T) {
 }
 
 func TestPaceDoesNotTakeSilenceForAcceptance(t *testing.T) {
-	r := newRig(config{}, func(now time.Time, _ int) reply {
+	r := newRig(Config{}, func(now time.Time, _ int) reply {
 		if now.Sub(start) > 20*time.Second {
-			return reply{unknown, 0, time.Hour, 0}
+			return reply{Unknown, 0, time.Hour, 0}
 		}
 		return answer
 	})
@@ -243,54 +243,54 @@ func TestPaceDoesNotTakeSilenceForAcceptance(t *testing.T) {
 }
 
 func TestPaceKeepsBelowTheCeiling(t *testing.T) {
-	r := newRig(config{ceiling: 10, maxFlight: 15}, func(time.Time, int) reply { return answer })
+	r := newRig(Config{Ceiling: 10, MaxFlight: 15}, func(time.Time, int) reply { return answer })
 	r.run(60*time.Second, 0)
 	if got := len(r.sent); got > 10*60+2 {
 		t.Errorf("sent %d attempts in 60 s, want at most 10/s", got)
 	}
 	for range 3 {
 		r.run(time.Second, 0)
-		if got := r.p.inFlight(); got > 15 {
+		if got := r.p.InFlight(); got > 15 {
 			t.Errorf("%d attempts in flight, want at most 15", got)
 		}
 	}
 }
 
 func TestPaceGivesTheSlotOfACancelledProbeBack(t *testing.T) {
-	r := newRig(config{}, nil)
-	r.p.beginHold(r.now, failed, 0)
+	r := newRig(Config{}, nil)
+	r.p.beginHold(r.now, Failed, 0)
 	r.now = r.now.Add(3 * time.Second)
-	if ok, _ := r.p.ready(r.now); !ok {
+	if ok, _ := r.p.Ready(r.now); !ok {
 		t.Fatal("no probe 3 s into the hold")
 	}
-	a := r.p.sent(r.now)
-	if ok, _ := r.p.ready(r.now); ok {
+	a := r.p.Sent(r.now)
+	if ok, _ := r.p.Ready(r.now); ok {
 		t.Error("a second probe beside the first")
 	}
-	r.p.settled(r.now, &a, cancelled, 0)
-	if ok, _ := r.p.ready(r.now); !ok {
+	r.p.Settled(r.now, &a, Cancelled, 0)
+	if ok, _ := r.p.Ready(r.now); !ok {
 		t.Error("no probe after the first one was cancelled")
 	}
 }
 
-func attempt(p *pace, now time.Time) {
-	if ok, _ := p.ready(now); !ok {
+func attempt(p *Pace, now time.Time) {
+	if ok, _ := p.Ready(now); !ok {
 		return
 	}
-	a := p.sent(now)
-	p.headers(now.Add(time.Millisecond), &a)
-	p.settled(now.Add(2*time.Millisecond), &a, ok, 0)
+	a := p.Sent(now)
+	p.Headers(now.Add(time.Millisecond), &a)
+	p.Settled(now.Add(2*time.Millisecond), &a, OK, 0)
 }
 
 func TestPaceDoesNotAllocate(t *testing.T) {
-	p, now := newRig(config{}, nil).p, start
+	p, now := newRig(Config{}, nil).p, start
 	if n := testing.AllocsPerRun(1000, func() { now = now.Add(time.Second); attempt(p, now) }); n != 0 {
 		t.Errorf("%v allocations per attempt, want none", n)
 	}
 }
 
 func BenchmarkPace(b *testing.B) {
-	p, now := newRig(config{}, nil).p, start
+	p, now := newRig(Config{}, nil).p, start
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Second)

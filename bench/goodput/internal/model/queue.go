@@ -1,15 +1,17 @@
-package pace
+package model
 
 import (
 	"sort"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/pace"
 )
 
 // waiting is a call in the queue.
 type waiting struct {
 	arrival, deadline time.Time
 	grant             chan bool
-	pass              pass
+	pass              pace.Pass
 	gone              bool
 }
 

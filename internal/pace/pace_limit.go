@@ -42,7 +42,7 @@ const (
 )
 
 // grow moves the limit that the head of the queue waited for.
-func (p *pace) grow(now time.Time) {
+func (p *Pace) grow(now time.Time) {
 	gap := now.Sub(p.lastSent)
 	p.accepted.add(now, 1)
 	if b := &p.bet; b.chance > 0 && float64(p.seq-p.recent.top) > max(64, 8/b.chance) {
@@ -56,7 +56,7 @@ func (p *pace) grow(now time.Time) {
 		}
 		if !p.bet.trial && (p.rate.value() < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
-			if p.cfg.without.has(NoSpeedUp) {
+			if p.cfg.Without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)
 			}
 		}

@@ -14,14 +14,14 @@ type hold struct {
 	after   uint64
 	until   time.Time
 	probes  int
-	probe   pass
+	probe   Pass
 	resumed time.Time
 	ramped  bool
 }
 
 // mustHold reports whether the refusals up to a are a run that chance does not explain.
-func (p *pace) mustHold(a *pass) bool {
-	if p.cfg.without.has(NoHold) || a.seq <= p.hold.after {
+func (p *Pace) mustHold(a *Pass) bool {
+	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
 	run := p.recent.run()
@@ -31,43 +31,43 @@ func (p *pace) mustHold(a *pass) bool {
 
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
-func (p *pace) watch(now time.Time) {
+func (p *Pace) watch(now time.Time) {
 	p.slots.hear(now.Add(-p.settle()))
-	if p.cfg.without.has(NoSilence) || p.hold.on || p.silentFrom.IsZero() {
+	if p.cfg.Without.has(NoSilence) || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}
 	patience := 60.0
 	if p.firstByte.mean > 0 {
 		patience = max(10, 3*(p.firstByte.mean+4*p.firstByte.dev))
 	}
-	if p.inFlight() >= 5 && now.Sub(p.silentFrom).Seconds() > patience {
-		p.beginHold(now, unknown, 0)
+	if p.InFlight() >= 5 && now.Sub(p.silentFrom).Seconds() > patience {
+		p.beginHold(now, Unknown, 0)
 	}
 }
 
-func (p *pace) beginHold(now time.Time, o outcome, hinted time.Duration) {
+func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	if p.bet.on { // the latest cuts were but the beginning of this
 		p.rate = found(p.bet.rate, 1)
 	}
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
-	p.hold = hold{on: true, silent: o == unknown, failing: o != rejected, after: p.seq, from: now}
+	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
 	p.nextProbe(now, hinted)
 }
 
-func (p *pace) nextProbe(now time.Time, hinted time.Duration) {
+func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
 	wait := min(max(2, 4/r), 0.25*math.Exp2(float64(h.probes)/2))
-	wait *= 0.8 + 0.4*p.cfg.random()
+	wait *= 0.8 + 0.4*p.cfg.Random()
 	if hinted > 0 {
-		wait = max(wait, hinted.Seconds()+p.cfg.random()*min(0.05*hinted.Seconds(), 0.25))
+		wait = max(wait, hinted.Seconds()+p.cfg.Random()*min(0.05*hinted.Seconds(), 0.25))
 	}
 	h.until = now.Add(time.Duration(wait * 1e9))
-	h.probe = pass{}
+	h.probe = Pass{}
 	h.probes++
 }
 
-func (p *pace) probeReady(now time.Time) (bool, time.Duration) {
+func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
 	h := &p.hold
 	p.held = byHold
 	if h.probe.seq == 0 {
@@ -86,14 +86,14 @@ func (p *pace) probeReady(now time.Time) (bool, time.Duration) {
 		return false, due.Sub(now)
 	}
 	if h.silent {
-		h.probe = pass{}
+		h.probe = Pass{}
 		return true, 0
 	}
 	p.resume(now)
-	return p.ready(now)
+	return p.Ready(now)
 }
 
-func (p *pace) refusedOnHold(now time.Time, a *pass, hinted time.Duration) {
+func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
 	h := &p.hold
 	if a.seq == h.probe.seq {
 		p.nextProbe(now, hinted)
@@ -106,11 +106,11 @@ func (p *pace) refusedOnHold(now time.Time, a *pass, hinted time.Duration) {
 	}
 }
 
-func (p *pace) resume(now time.Time) {
+func (p *Pace) resume(now time.Time) {
 	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second {
 		p.rate.searching = true // after an outage nothing is known for sure
 	}
-	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.without.has(NoRamp)}
+	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
 	p.held = byNothing
 	p.apply(now)
