@@ -415,7 +415,7 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 				return respond(req, 200, http.Header{"Content-Type": {"text/event-stream"}}, io.NopCloser(strings.NewReader(
 					"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{}}]}\n\ndata: [DONE]\n\n"))), nil
 			})
-			rt := must(t)(steady.New(steady.WithBase(base), limits, steady.MaxWait(time.Minute), steady.WithObserver(ended)))
+			rt := must(t)(steady.New(steady.WithBase(base), limits, steady.MaxWait(time.Minute), steady.WithObserver(ended), steady.WithPace(steady.NoPace())))
 			var wg sync.WaitGroup
 			for range 150 {
 				wg.Go(func() {

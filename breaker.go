@@ -21,6 +21,8 @@ type breakerConfig struct {
 	window   time.Duration
 	minimum  int
 	openFor  time.Duration
+	own      bool // the caller has said when to trip
+	paced    bool // the queue slows down for overload answers
 	keyer    *keyer
 	observer Observer // nil means none
 }
@@ -50,14 +52,14 @@ func (c *breakerConfig) validate() error {
 
 // TripAfter sets how many failures in a row open the breaker. The default is 5.
 func TripAfter(n int) BreakerOption {
-	return breakerOption(func(c *breakerConfig) { c.inARow = n })
+	return breakerOption(func(c *breakerConfig) { c.inARow, c.own = n, true })
 }
 
 // TripRatio sets the share of failures that opens the breaker, among all the
 // attempts that ended well or badly within window, once there are minimum of
 // them. The default is half of at least 20 in 30 seconds.
 func TripRatio(ratio float64, window time.Duration, minimum int) BreakerOption {
-	return breakerOption(func(c *breakerConfig) { c.ratio, c.window, c.minimum = ratio, window, minimum })
+	return breakerOption(func(c *breakerConfig) { c.ratio, c.window, c.minimum, c.own = ratio, window, minimum, true })
 }
 
 // OpenFor sets how long the breaker stays open before each probe. The default is
@@ -214,6 +216,8 @@ func redeem(p permit) (ticket, bool) {
 	probe, _ := p.probe.(*probe)
 	return ticket{b: b, period: p.period, probe: probe}, true
 }
+
+func (p *breakerPass) pays(verdict) bool { return false }
 
 func (p *breakerPass) ended(v verdict) { p.settle(v.outcome) }
 

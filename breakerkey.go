@@ -30,6 +30,7 @@ type breaker struct {
 	state   gobreaker.State
 	period  int       // counts state changes; a result from an earlier one is void
 	inARow  int       // failures since the last success
+	usual   brownOut  // how many fail even so
 	opened  time.Time // when it last opened
 	probe   *probe    // the one that holds gobreaker's half-open slot
 	changes []BreakerChanged
@@ -138,10 +139,14 @@ func (t ticket) settle(o outcome) {
 	case t.probe != nil:
 		b.settleProbe(t.probe, o)
 	case o == outcomeOK:
+		b.usual.ended(b.inARow)
 		b.inARow = 0
 		b.count(nil)
 	case o.bad():
 		b.inARow++
+		if o == outcomeOverloaded && b.isUsual() {
+			break
+		}
 		b.count(errFailure)
 	}
 	wake := t.probe != nil || b.period != before
@@ -151,6 +156,27 @@ func (t ticket) settle(o outcome) {
 	}
 	b.tellChanges()
 }
+
+// isUsual reports whether an overload answer is one of those that the pace deals
+// with: it does not end a run that chance does not explain. b.mu must be held.
+func (b *breaker) isUsual() bool {
+	c := &b.all.cfg
+	return c.paced && !c.own && (b.inARow < c.inARow || b.usual.explains(b.inARow))
+}
+
+// brownOut is the share of attempts that fail while others of the same time do not.
+type brownOut struct{ share float64 }
+
+// ended counts a success and the run of failures before it.
+func (s *brownOut) ended(run int) {
+	const keep = 0.98 // of what was known, with each attempt
+	s.share = 1 - (1-s.share)*math.Pow(keep, float64(run))
+	s.share *= keep
+}
+
+// explains reports whether a run of failures may be chance: at the share that
+// fails anyway there is one like it in a million attempts.
+func (s *brownOut) explains(run int) bool { return math.Pow(s.share, float64(run)) > 1e-6 }
 
 // settleProbe decides by p's outcome. When p had been given up for lost and
 // another probe is out, p speaks for it. b.mu must be held.

@@ -16,6 +16,10 @@ type gate interface {
 	// Retry means to send another. Nothing is under way then, until again.
 	ended(v verdict)
 
+	// pays reports whether the gate itself sees to it that a re-send after v, of
+	// the attempt under way, cannot make things worse for the provider.
+	pays(v verdict) bool
+
 	// again returns when the next attempt may go. After an error nothing is
 	// under way, and nothing has been spent.
 	again(req *http.Request) error
@@ -63,6 +67,11 @@ func (c *call) takePermit() permit {
 	p := c.permit
 	c.permit = permit{}
 	return p
+}
+
+// paid reports whether one of gates pays for a re-send after v.
+func paid(gates []gate, v verdict) bool {
+	return slices.ContainsFunc(gates, func(g gate) bool { return g.pays(v) })
 }
 
 // tellEnded tells gates, innermost first, that an attempt has ended.

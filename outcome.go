@@ -55,6 +55,7 @@ type verdict struct {
 	hinted  bool          // the answer names wait
 	looked  time.Duration // that the judging took, which counts as waiting
 	usage   wire.Usage
+	header  http.Header   // of the response, if there is one
 }
 
 // mayBeDone reports whether the request may have been done, and billed, although
@@ -82,7 +83,7 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 		return b.verdict
 	}
 	if resp.StatusCode < 400 {
-		return verdict{outcome: outcomeOK, status: resp.StatusCode}
+		return verdict{outcome: outcomeOK, status: resp.StatusCode, header: resp.Header}
 	}
 	return judgeAnswer(ctx, resp)
 }
@@ -103,7 +104,7 @@ func judgeAnswer(ctx context.Context, resp *http.Response) verdict {
 	}
 	w := wire.Classify(wire.Response{Status: resp.StatusCode, Header: resp.Header, Body: text, Now: time.Now()})
 	v := verdictOf(w, resp.StatusCode)
-	v.looked = time.Since(began)
+	v.looked, v.header = time.Since(began), resp.Header
 	if ahead != nil {
 		ahead.judge(v)
 	}

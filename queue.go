@@ -1,34 +1,36 @@
 package steady
 
 import (
-	"container/list"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/steadyhttp/steady/internal/pace"
 	"golang.org/x/time/rate"
 )
 
 // queue is the one place in which the calls of a key wait: for a token, for a
-// slot in flight, and while the holder says so.
+// slot in flight, for the learned pace, and in a hold.
 //
-// It has no goroutine. The waiter at the head looks when its turn may have come,
-// and the one that leaves, for whatever reason, lets the next head look. So
+// It has no goroutine. The waiter whose turn is next looks when it may have come,
+// and the one that leaves, for whatever reason, lets the next one look. So
 // nobody waits behind one who has left, which is what x/time/rate's own WaitN
 // lets happen (golang.org/x/time v0.16.0, rate.go:181).
 type queue struct {
 	key string
 	cfg *limitConfig
 
+	brownOut atomic.Bool // as the pace sees it, for who must not take mu
+	toldAt   atomic.Int64 // when headers were read last, in Unix nanoseconds
+
 	mu       sync.Mutex    // guards the rest
 	bucket   *rate.Limiter // nil without a rate limit
+	pace     *pace.Pace    // nil if it is not to be learned
 	inFlight int
-	line     list.List     // of *waiter, in the order in which the calls came
-	owed     int           // the cost of all in line
-	held     bool          // the holder has said so, and has not yet said otherwise
-	since    time.Time     // when the last hold began
-	calm     time.Time     // when the ramp after it is over, whatever the pace
-	before   time.Duration // the troubled time before since
+	line     line
+	up       *waiter // whose turn it was at the last look
+	trouble  trouble
 	ramp     ramp
 	gone     bool // retired: whoever finds it looks up another
 }
@@ -37,7 +39,7 @@ type queue struct {
 const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
-	q := &queue{key: key, cfg: cfg}
+	q := &queue{key: key, cfg: cfg, pace: cfg.newPace()}
 	if cfg.limited {
 		q.bucket = rate.NewLimiter(cfg.rate, cfg.burst)
 		if cfg.initialSet {
@@ -62,7 +64,7 @@ func (t *limitTransport) join(p *limitPass) (*queue, error) {
 			t.queues.drop(p.key, q)
 			continue
 		}
-		if q.line.Len() == 0 {
+		if q.line.live == 0 {
 			if wait, _ := q.turn(p, now); wait <= 0 {
 				q.mu.Unlock()
 				return q, nil
@@ -72,65 +74,33 @@ func (t *limitTransport) join(p *limitPass) (*queue, error) {
 	}
 }
 
-// turn lets p go if its turn, at the head, has come. Else it returns how long
-// until it is worth looking again, and whether it is the holder who keeps it.
-// q.mu must be held.
-func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, held bool) {
-	if wait, held = q.holding(now); held {
-		return wait, true
+// turn lets p go if its turn, as the next one, has come. Else it returns how long
+// until it is worth looking again, and what holds the queue, if it is that. q.mu
+// must be held.
+func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy) {
+	if wait, by = q.holding(now); wait > 0 {
+		return wait, by
 	}
 	if q.cfg.maxInFlight > 0 && q.inFlight >= q.cfg.maxInFlight {
-		return forever, false
+		return forever, byNobody
 	}
 	if wait = max(q.lacking(p.cost, now), q.ramp.wait(now)); wait > 0 {
-		return wait, false
+		return wait, byNobody
+	}
+	if wait = q.paced(now); wait > 0 && by == byNobody { // a probe is not kept
+		return wait, byNobody
 	}
 	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
-		wait, held = q.holding(now)
-		return max(wait, 1), held // never 0: it has not been let in
+		wait, by = q.holding(now)
+		return max(wait, 1), by // never 0: it has not been let in
 	}
 	q.pay(p.cost, now)
 	q.ramp.went(now)
 	q.inFlight++
-	return 0, false
-}
-
-// holding asks the holder and keeps in mind what it says. q.mu must be held.
-func (q *queue) holding(now time.Time) (wait time.Duration, held bool) {
-	if q.cfg.holder == nil {
-		return 0, false
+	if q.pace != nil {
+		p.pass = q.pace.Sent(now)
 	}
-	h := q.cfg.holder.hold(q.key, now)
-	switch {
-	case h.state != holdNone && !q.held:
-		q.before = q.troubled(now)
-		q.held, q.since = true, now
-		q.ramp.hold(now)
-		defer q.wakeAll() // their waits have other bounds now
-	case h.state == holdNone && q.held:
-		q.held, q.calm = false, now.Add(rampFor)
-		q.ramp.start(now)
-		defer q.wakeAll()
-	}
-	if h.state != holdWait {
-		return 0, false
-	}
-	if h.until.IsZero() {
-		return forever, true
-	}
-	return max(h.until.Sub(now), 1), true
-}
-
-// troubled returns for how long in all the provider has kept the queue: its
-// holds, and the ramps after them. q.mu must be held.
-func (q *queue) troubled(now time.Time) time.Duration {
-	if q.since.IsZero() {
-		return 0
-	}
-	if !q.held && now.After(q.calm) {
-		now = q.calm
-	}
-	return q.before + now.Sub(q.since)
+	return 0, byNobody
 }
 
 // lacking returns how long until the bucket can pay for n: a request heavier
@@ -165,37 +135,53 @@ func (q *queue) pay(n int, now time.Time) {
 	q.bucket.ReserveN(now, n)
 }
 
-// leave ends an attempt that was in flight.
-func (q *queue) leave(cost int, refund bool) {
+// leave ends p's attempt that was in flight, of which v became. The tokens are
+// given back if nothing was sent.
+func (q *queue) leave(p *limitPass, v verdict) {
+	told, any := q.told(v.header, time.Now())
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	now := time.Now()
 	q.inFlight--
-	if refund && q.bucket != nil {
-		q.bucket.AllowN(time.Now(), -cost) // a credit; TestUpstreamCredit pins that it is one
+	if v.outcome == outcomeRefused && q.bucket != nil {
+		q.bucket.AllowN(now, -p.cost) // a credit; TestUpstreamCredit pins that it is one
 	}
-	q.wakeHead()
+	q.learn(p, v, now)
+	if any {
+		q.pace.Told(now, &p.pass, told)
+	}
+	q.wakeNext(now)
 }
 
 // look notes what the holder says now, so that a hold and its ramp begin when
-// they begin and not when the next call comes, and lets the head look again.
+// they begin and not when the next call comes, and lets the next waiter look.
 func (q *queue) look() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.holding(time.Now())
-	q.wakeHead()
+	now := time.Now()
+	q.holding(now)
+	q.wakeNext(now)
 }
 
-// wakeHead lets the head look. q.mu must be held.
-func (q *queue) wakeHead() {
-	if e := q.line.Front(); e != nil {
-		e.Value.(*waiter).rouse()
+// next returns the waiter whose turn it is, nil if none waits. q.mu must be held.
+func (q *queue) next(now time.Time) *waiter {
+	if q.pace == nil {
+		return q.line.oldest() // none was let in that cannot be served in time
+	}
+	return q.line.next(now, q.speed(), q.pace.Answer())
+}
+
+// wakeNext lets the waiter look whose turn it is. q.mu must be held.
+func (q *queue) wakeNext(now time.Time) {
+	if q.up = q.next(now); q.up != nil {
+		q.up.rouse()
 	}
 }
 
 // wakeAll lets all in line look. q.mu must be held.
 func (q *queue) wakeAll() {
-	for e := q.line.Front(); e != nil; e = e.Next() {
-		e.Value.(*waiter).rouse()
+	for _, w := range q.line.all {
+		w.rouse()
 	}
 }
 
@@ -203,7 +189,7 @@ func (q *queue) wakeAll() {
 func (q *queue) state() (inFlight, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.inFlight, q.line.Len()
+	return q.inFlight, q.line.live
 }
 
 // retire makes an idle queue unusable. A full bucket is no different from a new
@@ -213,8 +199,8 @@ func (q *queue) retire() bool {
 	defer q.mu.Unlock()
 	now := time.Now()
 	full := q.bucket == nil || q.bucket.TokensAt(now) >= float64(q.cfg.burst)
-	_, held := q.holding(now)
-	if q.inFlight > 0 || q.line.Len() > 0 || held || q.ramp.wait(now) > 0 || !full {
+	_, by := q.holding(now)
+	if q.inFlight > 0 || q.line.live > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {
 		return false
 	}
 	q.gone = true

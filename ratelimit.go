@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/steadyhttp/steady/internal/pace"
 	"golang.org/x/time/rate"
 )
 
@@ -29,6 +30,7 @@ type limitConfig struct {
 	maxWaitSet  bool
 	patience    time.Duration
 	keyer       *keyer
+	pace        paceConfig
 	observer    Observer // nil means none
 	holder      holder   // nil without one
 }
@@ -167,7 +169,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
-			p.release(false)
+			p.release(verdict{outcome: outcomeFailed})
 		}
 	}()
 	if err := p.again(req); err != nil {
@@ -184,7 +186,12 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.ended(judge(p.ctx, nil, err))
 		return nil, err
 	}
-	if p.underWay() {
+	if q := p.underWay(); q != nil {
+		if v := judge(p.ctx, resp, nil); v.outcome == outcomeOK {
+			q.heard(p, resp.Header)
+		} else {
+			q.refused(p, v)
+		}
 		watch(p.ctx, resp, p)
 	}
 	return resp, nil
@@ -209,6 +216,9 @@ type limitPass struct {
 	cost   int
 	waited time.Duration // for the last turn
 
+	pass   pace.Pass // of the attempt under way; the queue's mu guards it
+	learnt bool      // the pace knows what became of it; so guarded, too
+
 	mu sync.Mutex // guards q, which the end of a body changes from its own goroutine
 	q  *queue     // in which the attempt under way counts; nil between attempts
 
@@ -217,7 +227,7 @@ type limitPass struct {
 
 // again waits for a turn.
 func (p *limitPass) again(*http.Request) error {
-	p.waited = 0
+	p.waited, p.learnt = 0, false
 	q, err := p.t.join(p)
 	if err == nil {
 		p.mu.Lock()
@@ -230,23 +240,32 @@ func (p *limitPass) again(*http.Request) error {
 	return err
 }
 
-func (p *limitPass) ended(v verdict) { p.release(v.outcome == outcomeRefused) }
+func (p *limitPass) ended(v verdict) { p.release(v) }
 
-func (p *limitPass) bodyEnded(verdict) { p.release(false) }
+func (p *limitPass) bodyEnded(v verdict) { p.release(v) }
 
-func (p *limitPass) underWay() bool {
+// pays reports whether the queue sees to it that a re-send after v is no burden
+// to the provider, so that it need not be paid from the retry budget: those after
+// a rejection it paces, and those of a brown-out it has found to be chance.
+func (p *limitPass) pays(v verdict) bool {
+	q := p.underWay()
+	return q != nil && q.pace != nil && (v.outcome == outcomeRejected || v.outcome == outcomeOverloaded && q.brownOut.Load())
+}
+
+// underWay returns the queue in which the attempt under way counts, or nil.
+func (p *limitPass) underWay() *queue {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.q != nil
+	return p.q
 }
 
 // release gives the slot back, once, and the tokens too if nothing was sent.
-func (p *limitPass) release(refund bool) {
+func (p *limitPass) release(v verdict) {
 	p.mu.Lock()
 	q := p.q
 	p.q = nil
 	p.mu.Unlock()
 	if q != nil {
-		q.leave(p.cost, refund)
+		q.leave(p, v)
 	}
 }

@@ -30,6 +30,7 @@ type retryCall struct {
 	kept     *aheadBody // the body of the last response, once it is to be followed by another
 	status   int        // of the last response, 0 if there was none
 	wait     time.Duration
+	paid     bool // the re-send that is due, or under way, costs the budget nothing
 
 	first call // goes down with the first attempt
 }
@@ -56,7 +57,7 @@ func (c *retryCall) send() {
 		return
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
-		c.budget.refund() // that answer is no sign of overload
+		c.refund() // that answer is no sign of overload
 	}
 }
 
@@ -67,7 +68,7 @@ func (c *retryCall) refused(last *http.Response, lastErr error) {
 	if c.attempts--; c.attempts == 0 {
 		return
 	}
-	c.budget.refund()
+	c.refund()
 	tellEnded(c.gates, c.verdict)
 	refusal := c.err
 	if c.resp, c.err = last, lastErr; last != nil {
@@ -75,6 +76,13 @@ func (c *retryCall) refused(last *http.Response, lastErr error) {
 		return
 	}
 	c.giveUp(refusal)
+}
+
+// refund gives back to the budget what the last re-send took from it.
+func (c *retryCall) refund() {
+	if !c.paid {
+		c.budget.refund()
+	}
 }
 
 // judge adds to the common verdict what only the request body tells: that it belied
@@ -118,7 +126,7 @@ func (c *retryCall) again() bool {
 	if !c.delay(now) {
 		return false
 	}
-	if !c.budget.spend(now) {
+	if c.paid = paid(c.gates, c.verdict); !c.paid && !c.budget.spend(now) {
 		c.giveUp(nil)
 		return false
 	}
@@ -161,7 +169,7 @@ func (c *retryCall) retry() {
 	}
 	err := loop(c.ctx, c.cfg.maxAttempts, send, again, c.scheduled, c.prepare)
 	if err != nil {
-		c.budget.refund()
+		c.refund()
 		c.stop(err)
 	}
 }

@@ -50,6 +50,7 @@ func New(opts ...Option) (*Transport, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	c.breaker.paced = c.limit.pace.on
 	t := &Transport{base: c.base, breaker: c.breaker.transport(), retry: c.retry.transport()}
 	if t.base == nil {
 		t.base = newBase(c.dial)
@@ -134,6 +135,7 @@ func defaultConfig() config {
 		dial: defaultBaseConfig(), limit: defaultLimitConfig(), breaker: defaultBreakerConfig(),
 		retry: defaultRetryConfig(), attempt: defaultAttemptConfig(),
 	}
+	WithPace().apply(&c)
 	WithKey(KeyByHost).apply(&c) // one keyer for all layers
 	return c
 }

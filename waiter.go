@@ -1,7 +1,6 @@
 package steady
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"time"
@@ -9,12 +8,16 @@ import (
 
 // waiter is a call in line.
 type waiter struct {
-	p    *limitPass
-	came time.Time
-	past time.Duration // the queue's troubled time before it came
-	wake chan struct{} // has room for one, so that nobody waits to wake
-	at   *list.Element
+	p     *limitPass
+	came  time.Time
+	until time.Time     // when its patience or its deadline ends, whichever is first
+	past  time.Duration // the queue's troubled time before it came
+	wake  chan struct{} // has room for one, so that nobody waits to wake
+	gone  bool          // it has left
+	shed  bool          // it is to leave: more wait than can be served
 }
+
+func (w *waiter) began() time.Time { return w.p.c.began }
 
 func (w *waiter) rouse() {
 	select {
@@ -26,26 +29,34 @@ func (w *waiter) rouse() {
 // wait puts p in line until its turn comes or cannot come in time. It is called
 // with q.mu held and returns without.
 func (q *queue) wait(p *limitPass, now time.Time) error {
-	w := &waiter{p: p, came: now, past: q.troubled(now), wake: make(chan struct{}, 1)}
+	w := &waiter{p: p, came: now, past: q.trouble.total(now), wake: make(chan struct{}, 1)}
 	defer q.mu.Unlock()
 	if err := q.hopeless(w, now); err != nil {
 		return err
 	}
-	q.push(w)
-	defer q.remove(w)
+	q.line.add(w)
+	q.shed(now)
+	defer func() {
+		q.line.remove(w)
+		q.wakeNext(now)
+	}()
 	for {
-		wait, held := forever, q.held
-		if q.line.Front() == w.at {
-			if wait, held = q.turn(p, now); wait <= 0 {
+		wait, by := forever, q.trouble.by
+		switch next := q.next(now); {
+		case next != w:
+			q.turnOf(next)
+		default:
+			q.up = w
+			if wait, by = q.turn(p, now); wait <= 0 {
 				p.waited = now.Sub(w.came)
 				return nil
 			}
 		}
-		left, err := q.patience(w, held, now)
-		if left <= 0 || wait != forever && wait > left {
+		left, err := q.patience(w, by, now)
+		if left <= 0 || w.shed || wait != forever && wait > left {
 			return err(wait)
 		}
-		if calm := q.calm.Sub(now); !q.held && calm > 0 {
+		if calm := q.trouble.calm.Sub(now); by == byNobody && calm > 0 {
 			left = min(left, calm) // then its wait has other bounds
 		}
 		q.mu.Unlock()
@@ -57,9 +68,17 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		case errors.Is(p.ctx.Err(), context.Canceled):
 			return contextError(p.ctx)
 		default:
-			_, err = q.patience(w, held, now)
+			_, err = q.patience(w, by, now)
 			return err(forever)
 		}
+	}
+}
+
+// turnOf lets next look, whose turn it is now, unless it knows. q.mu must be held.
+func (q *queue) turnOf(next *waiter) {
+	if q.up != next {
+		q.up = next
+		next.rouse()
 	}
 }
 
@@ -79,36 +98,55 @@ func (w *waiter) sleep(d time.Duration) (ended bool) {
 // hopeless returns an error if it is known now that w's turn cannot come in
 // time. q.mu must be held.
 func (q *queue) hopeless(w *waiter, now time.Time) error {
-	wait, held := q.holding(now)
-	if !held && q.bucket != nil {
-		wait = q.until(float64(q.owed)+float64(min(w.p.cost, q.cfg.burst)), now)
+	wait, by := q.holding(now)
+	if by == byNobody && q.bucket != nil {
+		wait = q.until(float64(q.line.owed)+float64(min(w.p.cost, q.cfg.burst)), now)
 	}
-	left, err := q.patience(w, held, now)
-	if !held {
-		left = min(left, max(q.cfg.ownWait(), q.calm.Sub(now)))
+	left, err := q.patience(w, by, now)
+	if by == byNobody {
+		left = min(left, max(q.cfg.ownWait(), q.trouble.calm.Sub(now)))
 	}
 	if left <= 0 || wait != forever && wait > left {
 		return err(wait)
 	}
+	w.until = now.Add(left)
 	return nil
+}
+
+// shed lets the oldest go away when more wait than will be served before the
+// latest of them must have an answer. A fresh call is not shed. q.mu must be held.
+func (q *queue) shed(now time.Time) {
+	if q.pace == nil {
+		return
+	}
+	room := q.pace.Room(now, q.line.latest().until)
+	for i := 0; float64(q.line.live) > room && i < len(q.line.all); i++ {
+		w := q.line.all[i]
+		if now.Sub(w.began()) < freshFor {
+			return
+		}
+		w.shed = true
+		w.rouse()
+		room++ // it is as good as gone
+	}
 }
 
 // patience returns how much longer w may wait, and the error for when that is
 // too short. The error is given the wait that would be needed. With a MaxWait
 // the time for which the provider has kept w counts against the Patience alone;
 // without one the Patience bounds both together.
-func (q *queue) patience(w *waiter, held bool, now time.Time) (time.Duration, func(wait time.Duration) error) {
-	waited, theirs := now.Sub(w.came), q.troubled(now)-w.past
+func (q *queue) patience(w *waiter, by holdBy, now time.Time) (time.Duration, func(wait time.Duration) error) {
+	waited, theirs := now.Sub(w.came), q.trouble.total(now)-w.past
 	left, byDeadline := q.cfg.patience-waited, false
 	if q.cfg.maxWaitSet {
-		if left = q.cfg.patience - theirs; !held && !now.Before(q.calm) {
+		if left = q.cfg.patience - theirs; by == byNobody && !now.Before(q.trouble.calm) {
 			left = q.cfg.maxWait - (waited - theirs)
 		}
 	}
 	if w.p.ctx.Err() != nil {
 		left, byDeadline = 0, true
 	} else if deadline, ok := w.p.ctx.Deadline(); ok {
-		if d := deadline.Sub(now) - 1; d < left { // a turn at the deadline is too late
+		if d := deadline.Sub(now) - q.need(); d < left { // a turn at the deadline is too late
 			left, byDeadline = d, true
 		}
 	}
@@ -118,7 +156,7 @@ func (q *queue) patience(w *waiter, held bool, now time.Time) (time.Duration, fu
 		}
 		limited := &LimitError{Key: q.key, Wait: wait, Deadline: byDeadline}
 		switch {
-		case !held:
+		case by != byBreaker:
 			return limited
 		case byDeadline:
 			return &reasons{q.cfg.holder.refusal(q.key), context.DeadlineExceeded}
@@ -127,25 +165,12 @@ func (q *queue) patience(w *waiter, held bool, now time.Time) (time.Duration, fu
 	}
 }
 
-// push puts w in line: behind all that came before its call did. A re-send has
-// come with its call, and so goes before calls that are younger.
-func (q *queue) push(w *waiter) {
-	q.owed += w.p.cost
-	for e := q.line.Back(); e != nil; e = e.Prev() {
-		if !e.Value.(*waiter).p.c.began.After(w.p.c.began) {
-			w.at = q.line.InsertAfter(w, e)
-			return
-		}
+// need is how long before its deadline a call must have its turn to be answered
+// in time, as far as is known. A call that waits alone gets its chance. q.mu must
+// be held.
+func (q *queue) need() time.Duration {
+	if q.pace == nil || q.line.live <= 1 {
+		return 1
 	}
-	w.at = q.line.PushFront(w)
-	if next := w.at.Next(); next != nil {
-		next.Value.(*waiter).rouse() // it is the head no longer
-	}
-}
-
-// remove takes w out of line and lets the next head look.
-func (q *queue) remove(w *waiter) {
-	q.owed -= w.p.cost
-	q.line.Remove(w.at)
-	q.wakeHead()
+	return max(1, q.pace.Answer())
 }

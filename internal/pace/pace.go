@@ -16,6 +16,7 @@ const (
 	Overloaded                // 503, 529: it may be our doing or not
 	Failed                    // 5xx or a connection reset: not a matter of speed, unless nothing passes
 	Unknown                   // sent, and no answer until the attempt's time was up
+	Declined                  // answered, but not done for a reason of its own
 	Cancelled                 // the caller left: says nothing
 )
 
@@ -44,8 +45,10 @@ type Pass struct {
 // Config is what a pace knows beforehand.
 type Config struct {
 	Start     float64        // attempts per second, before anything is known
+	Burst     int            // so many may go at once until a limit is known; at least 1
 	Ceiling   float64        // never faster than this; 0 = no ceiling
 	MaxFlight int            // never more at once than this; 0 = no ceiling
+	Breaker   bool           // Down is told of outages, so that only rejections are held for
 	Random    func() float64 // from 0 to 1, for the spacing of probes
 	Without   Ablation       // mechanisms to leave out, to measure what they are worth
 }
@@ -77,6 +80,10 @@ type Pace struct {
 	saying            float64 // seconds that the provider takes to say no, smoothed
 	firstByte, answer estimate
 	silentFrom        time.Time // the first attempt since anything was heard
+
+	quotas quotas // what the provider says is left
+	down   bool   // see Down
+	downAt time.Time
 }
 
 func New(cfg Config) *Pace {
@@ -85,7 +92,7 @@ func New(cfg Config) *Pace {
 	if cfg.Without.has(NoSlowStart) {
 		p.rate.base = 1e6
 	}
-	p.bucket = rate.NewLimiter(rate.Limit(cfg.Start), 1)
+	p.bucket = rate.NewLimiter(rate.Limit(cfg.Start), max(1, cfg.Burst))
 	p.slots.reset()
 	return p
 }
@@ -106,6 +113,12 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 		return false, 0
 	}
 	if p.cfg.Without.has(NoPace) {
+		return true, 0
+	}
+	if wait := p.quotas.wait(now); wait > 0 {
+		return false, wait
+	}
+	if p.free() {
 		return true, 0
 	}
 	if tokens := p.bucket.TokensAt(now); tokens < 1 {
@@ -144,6 +157,7 @@ func (p *Pace) Sent(now time.Time) Pass {
 	} else {
 		p.bucket.AllowN(now, 1)
 	}
+	p.quotas.take(now)
 	p.slots.watch(a)
 	return a
 }
@@ -153,6 +167,7 @@ func (p *Pace) Headers(now time.Time, a *Pass) {
 	a.heard = true
 	p.silentFrom = time.Time{}
 	p.firstByte.add(now.Sub(a.at).Seconds())
+	p.credit(now)
 	if !p.cfg.Without.has(NoSlowness) {
 		p.slow.heard(now, a, true, p.seq+1)
 	}
@@ -170,6 +185,10 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	case OK:
 		p.answer.add(now.Sub(a.at).Seconds())
 		return
+	case Declined:
+		p.silentFrom = time.Time{}
+		p.credit(now)
+		return
 	case Cancelled:
 		if p.hold.on && a.seq == p.hold.probe.seq {
 			p.hold.probe = Pass{}
@@ -177,6 +196,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		return
 	case Unknown:
 	default:
+		if o == Failed {
+			p.credit(now)
+		}
 		p.silentFrom = time.Time{}
 		p.saying += 0.1 * (now.Sub(a.at).Seconds() - p.saying)
 	}
@@ -189,21 +211,36 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	p.refuse(now, a, o, hinted)
 }
 
+// credit gives back the token of an attempt that was answered while no limit is
+// known: what the search bounds is how many attempts are out without an answer, so
+// that calls made one after the other never wait.
+func (p *Pace) credit(now time.Time) {
+	if p.rate.searching && p.bucket.TokensAt(now) < float64(p.bucket.Burst()) {
+		p.bucket.AllowN(now, -1)
+	}
+}
+
 // refuse learns from an attempt that was not accepted.
 func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
+	if p.down {
+		return
+	}
 	p.recent.mark(a)
 	p.accepted.add(now, -1)
 	suspect := o == Rejected
 	if o == Overloaded { // a few of these say nothing about the rate
-		suspect = p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5
+		pure := p.cfg.Breaker && p.recent.run() == p.recent.refused(8) // which is for the breaker
+		suspect = !pure && a.flying > 1 && (p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5)
 	}
 	switch {
 	case p.hold.on:
 		p.refusedOnHold(now, a, hinted)
-	case p.mustHold(a):
+	case p.mustHold(a) && (o == Rejected || !p.cfg.Breaker):
 		p.beginHold(now, o, hinted)
 	case suspect:
 		p.suspect(now, a)
+	case o == Overloaded:
+		p.credit(now)
 	}
 }
 
@@ -269,5 +306,9 @@ func (p *Pace) maxFlight() float64 {
 func (p *Pace) apply(now time.Time) {
 	r := p.perSecond(now)
 	p.bucket.SetLimitAt(now, rate.Limit(r))
-	p.bucket.SetBurstAt(now, max(1, int(r/10)))
+	burst := max(1, int(r/10))
+	if p.rate.searching {
+		burst = max(burst, p.cfg.Burst)
+	}
+	p.bucket.SetBurstAt(now, burst)
 }

@@ -33,7 +33,7 @@ func (p *Pace) mustHold(a *Pass) bool {
 // watched attempt, and silence.
 func (p *Pace) watch(now time.Time) {
 	p.slots.hear(now.Add(-p.settle()))
-	if p.cfg.Without.has(NoSilence) || p.hold.on || p.silentFrom.IsZero() {
+	if p.cfg.Without.has(NoSilence) || p.down || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}
 	patience := 60.0
@@ -46,12 +46,17 @@ func (p *Pace) watch(now time.Time) {
 }
 
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
-	if p.bet.on { // the latest cuts were but the beginning of this
+	p.undoCuts()
+	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
+	p.nextProbe(now, hinted)
+}
+
+// undoCuts forgets the latest cuts, which were but the beginning of an outage.
+func (p *Pace) undoCuts() {
+	if p.bet.on {
 		p.rate = found(p.bet.rate, 1)
 	}
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
-	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
-	p.nextProbe(now, hinted)
 }
 
 func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {

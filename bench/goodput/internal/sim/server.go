@@ -347,7 +347,7 @@ func response(req *http.Request, status int, h http.Header, body io.ReadCloser) 
 	}
 }
 
-var okBody = []byte(`{"id":"c","object":"chat.completion","choices":[]}`)
+var okBody = []byte(`{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`)
 
 // genBody delivers the answer when its generation is done.
 type genBody struct {

@@ -6,12 +6,26 @@ import (
 
 	"github.com/steadyhttp/steady/bench/goodput/internal/model"
 	"github.com/steadyhttp/steady/internal/pace"
+
+	steadyhttp "github.com/steadyhttp/steady"
 )
 
 func steady(name string, without ...pace.Ablation) Contender {
 	return Contender{Name: name, Fresh: true, New: func(e *Env, i int) Doer {
 		wait := func(resp *http.Response) time.Duration { d, _ := retryAfter(resp); return d }
 		return model.NewClient(e.Server, wait, e.Seed*1000+uint64(i), without...)
+	}}
+}
+
+// steadyNew is the package as it is imported: New with its defaults, but that a
+// call may wait as long as its deadline allows.
+func steadyNew(name string, opts ...steadyhttp.Option) Contender {
+	return Contender{Name: name, Fresh: true, New: func(e *Env, i int) Doer {
+		rt, err := steadyhttp.New(append(opts, steadyhttp.WithBase(e.Server), steadyhttp.Patience(10*time.Minute))...)
+		if err != nil {
+			panic(err)
+		}
+		return RT{rt}
 	}}
 }
 

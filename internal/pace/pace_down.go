@@ -1,0 +1,36 @@
+package pace
+
+import "time"
+
+// Down tells the pace whether somebody else, a breaker, holds the calls because
+// the provider fails. What happens meanwhile says nothing about speed.
+func (p *Pace) Down(now time.Time, down bool) {
+	switch {
+	case down && !p.down:
+		p.undoCuts()
+		p.hold = hold{after: p.seq}
+		p.downAt = now
+	case !down && p.down:
+		p.hold = hold{failing: true, from: p.downAt}
+		p.resume(now)
+	}
+	p.down = down
+}
+
+// Holding reports whether nothing passes, and how long until the next probe may go.
+func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
+	p.watch(now)
+	if !p.hold.on {
+		return false, 0
+	}
+	_, wait = p.probeReady(now)
+	return p.hold.on, wait
+}
+
+// Chance reports whether some attempts are refused however slowly they are sent.
+func (p *Pace) Chance() bool { return p.bet.chance > 0 }
+
+// free reports whether the limit that the user has set is the only one known.
+func (p *Pace) free() bool {
+	return p.cfg.Ceiling > 0 && p.rate.searching && p.rate.base >= p.cfg.Ceiling
+}

@@ -1,0 +1,84 @@
+package pace
+
+import "time"
+
+// Quota is what a provider's answer says about one of its limits.
+type Quota struct {
+	Known   bool
+	Left    float64
+	Limit   float64       // negative if it is not told
+	Reset   time.Duration // until all of it is there again
+	Refills bool          // bit by bit, and not all at once
+}
+
+// Quotas are those that an attempt counts against.
+type Quotas struct{ Requests, Tokens Quota }
+
+// quotas keeps account of what is left by the provider's own word, from one answer
+// that says so to the next.
+type quotas struct{ requests, tokens account }
+
+// account is what is left of one limit.
+type account struct {
+	left      float64
+	perSecond float64 // that are added
+	limit     float64
+	at, until time.Time // until then the account is good
+}
+
+// longest is for how long a provider's word about what is left is taken: after a
+// minute an attempt asks it again, whatever it said.
+const longest = time.Minute
+
+// Told takes note of what the answer to a said is left. Attempts that were sent
+// after a are not in it yet.
+func (p *Pace) Told(now time.Time, a *Pass, q Quotas) {
+	since := float64(p.seq - a.seq)
+	if q.Requests.Known && (q.Requests.Refills || q.Requests.Reset <= longest) { // else it is no matter of pace
+		p.quotas.requests = open(now, q.Requests, since)
+	}
+}
+
+func open(now time.Time, q Quota, since float64) account {
+	a := account{left: q.Left - since, limit: q.Limit, at: now, until: now.Add(min(q.Reset, longest))}
+	if missing := q.Limit - q.Left; q.Refills && missing > 0 && q.Reset > 0 {
+		a.perSecond = missing / q.Reset.Seconds()
+	}
+	return a
+}
+
+// fill brings the account up to now.
+func (a *account) fill(now time.Time) {
+	if !now.Before(a.until) {
+		*a = account{}
+		return
+	}
+	if dt := now.Sub(a.at); dt > 0 {
+		a.left = min(max(a.limit, a.left), a.left+a.perSecond*dt.Seconds())
+		a.at = now
+	}
+}
+
+// wait is how long until n of it are left.
+func (a *account) wait(now time.Time, n float64) time.Duration {
+	if a.until.IsZero() {
+		return 0
+	}
+	a.fill(now)
+	const hair = 1e-6 // float64's rounding
+	if a.until.IsZero() || a.left >= n-hair {
+		return 0
+	}
+	wait := a.until.Sub(now)
+	if a.perSecond > 0 {
+		wait = min(wait, time.Duration((n-a.left)/a.perSecond*1e9)+1)
+	}
+	return max(wait, 1)
+}
+
+func (q *quotas) wait(now time.Time) time.Duration { return q.requests.wait(now, 1) }
+
+func (q *quotas) take(now time.Time) {
+	q.requests.fill(now)
+	q.requests.left--
+}
