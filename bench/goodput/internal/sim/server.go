@@ -302,7 +302,11 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 		if status == 0 {
 			return nil, errReset
 		}
-		body := fmt.Sprintf(`{"error":{"message":"status %d","type":"overloaded","code":"x"}}`, status)
+		kind := "overloaded_error"
+		if status == http.StatusTooManyRequests {
+			kind = "rate_limit_error"
+		}
+		body := fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":"status %d"}}`, kind, status)
 		return response(req, status, hdr, io.NopCloser(bytes.NewReader([]byte(body)))), nil
 	}
 
