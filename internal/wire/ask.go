@@ -27,7 +27,7 @@ type ask struct {
 	tools   bool
 	whole   bool   // the document came to its end
 	model   []byte // part of the body
-	media   int    // bytes that are not text
+	silent  int    // bytes of strings that are not text
 
 	body  []byte
 	stack [maxNest]place // of the open containers, arrays with inList set
@@ -136,13 +136,14 @@ func (a *ask) str(b []byte) int {
 		n = stringEnd(b)
 	case !a.place.asks():
 		n = stringEnd(b)
+		a.silent += n
 		if a.place == askModel {
 			a.model = b[:n]
 		}
 	case isDataURL(b), a.place == askMedia && isMedia(b):
 		a.prompt = true
 		n = stringEnd(b)
-		a.media += n
+		a.silent += n
 		a.flat += mediaTokens
 	default:
 		a.prompt = true

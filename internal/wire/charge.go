@@ -66,7 +66,7 @@ const anthropicTools = 340
 // unread is the estimate of what was not read: the bytes after the body, and
 // the body if it is no JSON of the kind that asks something. Text of any script
 // has about four bytes a token. Bytes that are not there yet are taken to have
-// as large a part of media as the body had.
+// as large a part of files as the body had.
 func (a *ask) unread(after int64) int64 {
 	const perToken = 4
 	switch n := int64(len(a.body)); {
@@ -75,7 +75,7 @@ func (a *ask) unread(after int64) int64 {
 	case a.whole || after == 0:
 		return 0
 	default:
-		return int64(float64(after) / perToken * float64(n-int64(a.media)) / float64(n))
+		return int64(float64(after) / perToken * float64(n-int64(a.silent)) / float64(n))
 	}
 }
 

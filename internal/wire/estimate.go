@@ -96,7 +96,7 @@ func scriptOf(c byte) kind {
 var weights = func() (table [kinds][kinds]uint8) {
 	first := [kinds]uint8{
 		kindLower: 18, kindUpper: 18, kindDigit: 60, kindSpace: 22, kindBreak: 72, kindPunct: 40, kindRest: 0, kindLatin: 96, kindGreek: 22,
-		kindSemitic: 44, kindIndic: 40, kindSymbol: 64, kindHan: 50, kindKana: 48, kindHangul: 48, kindAstral: 150,
+		kindSemitic: 30, kindIndic: 28, kindSymbol: 64, kindHan: 54, kindKana: 48, kindHangul: 48, kindAstral: 150,
 	}
 	for before := range table {
 		table[before] = first
