@@ -2,8 +2,8 @@ package wire
 
 import "strings"
 
-// MaxChargeBody is how much of a body [ChargeOf] looks at. It takes about a
-// millisecond.
+// MaxChargeBody is how much of a body [ChargeOf] looks at, which takes two or
+// three milliseconds.
 const MaxChargeBody = 1 << 20
 
 // Charge is what a provider counts a request as, in tokens, against its limit

@@ -1,118 +1,119 @@
 package wire
 
 // The estimate of a text is a sum over its bytes: what a byte adds depends on
-// its kind and on the kind of the byte before it, for a tokenizer begins a token
-// about where the kind of character changes. Nothing is ever taken off again, so
-// more text never comes to less.
+// its own kind and on that of the byte before, because a tokenizer begins a token
+// about where letters give way to something else. Nothing is ever taken off again,
+// so more text never comes to less.
 //
 // The weights were fitted to o200k_base, a little above it because the tokenizers
 // of other makers cut finer. As a rule of thumb they come to 4 bytes a token for
-// English prose and source code, 3.6 for German and French, 3 for JSON, to 1 token
-// for 1.3 characters of Chinese, Japanese or Korean, and 1 for 3 of Cyrillic or
-// Greek. Chunks of 1.5 KB of man pages, fortunes, licences and sources of these
-// were estimated at 0.7 to 1.5 times their count, and at 0.9 to 1.1 in the mean.
+// English prose and for source code, 3.6 for German and French, 3 for JSON, to a
+// token for 1.3 characters of Chinese, Japanese or Korean, and one for 2.5 of
+// Russian. 700 pieces of man pages, fortunes, licences and sources of 1.5 KB were
+// estimated at 0.6 to 1.5 times their count, and each of those languages at 0.94
+// to 1.13 times in the mean.
 
-// A kind is what a byte of UTF-8 says about its character. The first byte of a
-// longer sequence tells the script, the others nothing.
-type kind uint8
+// A glyph is the kind of character that a byte of UTF-8 belongs to. The first byte
+// of a longer sequence tells the script, the others nothing.
+type glyph uint8
 
 const (
-	kindLower kind = iota
-	kindUpper
-	kindDigit
-	kindSpace
-	kindBreak // a line break
-	kindPunct
-	kindRest  // within a character
-	kindLatin // letters with accents
-	kindGreek // and Cyrillic
-	kindSemitic
-	kindIndic  // and other scripts that have three bytes a letter
-	kindSymbol // dashes, quotes, arrows, boxes
-	kindHan
-	kindKana
-	kindHangul
-	kindAstral // emoji and what else has four bytes
-	kinds
-	kindQuote = kinds // a quote or a backslash, which end a run of text
+	glyphLower glyph = iota
+	glyphUpper
+	glyphDigit
+	glyphSpace
+	glyphBreak // a line break
+	glyphPunct
+	glyphRest  // within a character
+	glyphLatin // letters with accents
+	glyphGreek // and Cyrillic
+	glyphSemitic
+	glyphIndic  // and other scripts that have three bytes a letter
+	glyphSymbol // dashes, quotes, arrows, boxes
+	glyphHan
+	glyphKana
+	glyphHangul
+	glyphAstral // emoji and what else has four bytes
+	glyphs
+	glyphQuote = glyphs // a quote or a backslash, which end a run of text
 )
 
 // unit is what the weights are counted in: 64 of them are a token.
 const unit = 64
 
-var kindOfByte = func() (table [256]kind) {
+var glyphOfByte = func() (table [256]glyph) {
 	for c := range table {
-		table[c] = kindAt(byte(c))
+		table[c] = glyphAt(byte(c))
 	}
 	return table
 }()
 
-func kindAt(c byte) kind {
+func glyphAt(c byte) glyph {
 	switch {
 	case c == '"' || c == '\\':
-		return kindQuote
+		return glyphQuote
 	case 'a' <= c && c <= 'z':
-		return kindLower
+		return glyphLower
 	case 'A' <= c && c <= 'Z':
-		return kindUpper
+		return glyphUpper
 	case '0' <= c && c <= '9':
-		return kindDigit
+		return glyphDigit
 	case c == ' ' || c == '\t':
-		return kindSpace
+		return glyphSpace
 	case c == '\n' || c == '\r':
-		return kindBreak
+		return glyphBreak
 	case c < 0x80:
-		return kindPunct
+		return glyphPunct
 	case c < 0xC0:
-		return kindRest
+		return glyphRest
 	}
 	return scriptOf(c)
 }
 
 // scriptOf takes the first byte of a sequence.
-func scriptOf(c byte) kind {
+func scriptOf(c byte) glyph {
 	switch {
 	case c < 0xCD:
-		return kindLatin
+		return glyphLatin
 	case c < 0xD5:
-		return kindGreek
+		return glyphGreek
 	case c < 0xE0:
-		return kindSemitic
+		return glyphSemitic
 	case c < 0xE2:
-		return kindIndic
+		return glyphIndic
 	case c == 0xE2:
-		return kindSymbol
+		return glyphSymbol
 	case c == 0xE3:
-		return kindKana
+		return glyphKana
 	case c < 0xEA || c == 0xEF: // with the full-width forms
-		return kindHan
+		return glyphHan
 	case c < 0xEF:
-		return kindHangul
+		return glyphHangul
 	}
-	return kindAstral
+	return glyphAstral
 }
 
-// weights has what a byte of one kind adds after one of another.
-var weights = func() (table [kinds][kinds]uint8) {
-	first := [kinds]uint8{
-		kindLower: 18, kindUpper: 18, kindDigit: 60, kindSpace: 22, kindBreak: 72, kindPunct: 40, kindRest: 0, kindLatin: 96, kindGreek: 22,
-		kindSemitic: 30, kindIndic: 28, kindSymbol: 64, kindHan: 54, kindKana: 48, kindHangul: 48, kindAstral: 150,
+// weights has what a byte of one glyph adds after one of another.
+var weights = func() (table [glyphs][glyphs]uint8) {
+	first := [glyphs]uint8{
+		glyphLower: 18, glyphUpper: 18, glyphDigit: 60, glyphSpace: 22, glyphBreak: 72, glyphPunct: 40, glyphRest: 0, glyphLatin: 96, glyphGreek: 22,
+		glyphSemitic: 30, glyphIndic: 28, glyphSymbol: 64, glyphHan: 54, glyphKana: 48, glyphHangul: 48, glyphAstral: 150,
 	}
 	for before := range table {
 		table[before] = first
 	}
-	after := func(before, k kind, weight uint8) { table[before][k] = weight }
-	after(kindLower, kindLower, 10)
-	after(kindUpper, kindLower, 10)
-	after(kindRest, kindLower, 8)
-	after(kindRest, kindUpper, 8)
-	after(kindLower, kindUpper, 40) // camelCase
-	after(kindUpper, kindUpper, 14)
-	after(kindDigit, kindDigit, 26)
-	after(kindSpace, kindSpace, 3) // indentation
-	after(kindBreak, kindSpace, 3)
-	after(kindBreak, kindBreak, 2)
-	after(kindPunct, kindPunct, 16)
+	after := func(before, k glyph, weight uint8) { table[before][k] = weight }
+	after(glyphLower, glyphLower, 10)
+	after(glyphUpper, glyphLower, 10)
+	after(glyphRest, glyphLower, 8)
+	after(glyphRest, glyphUpper, 8)
+	after(glyphLower, glyphUpper, 40) // camelCase
+	after(glyphUpper, glyphUpper, 14)
+	after(glyphDigit, glyphDigit, 26)
+	after(glyphSpace, glyphSpace, 3) // indentation
+	after(glyphBreak, glyphSpace, 3)
+	after(glyphBreak, glyphBreak, 2)
+	after(glyphPunct, glyphPunct, 16)
 	return table
 }()
 
@@ -120,13 +121,13 @@ var weights = func() (table [kinds][kinds]uint8) {
 // document.
 type meter struct {
 	units uint64
-	last  kind
+	last  glyph
 }
 
 // text reads the inside of a string up to the quote that ends it, or to the end
 // of b, and returns how long it is. Escapes count as what they stand for.
 func (m *meter) text(b []byte) int {
-	m.last = kindPunct
+	m.last = glyphPunct
 	for i := 0; i < len(b); {
 		i += m.run(b[i:])
 		if i == len(b) || b[i] == '"' {
@@ -141,8 +142,8 @@ func (m *meter) text(b []byte) int {
 func (m *meter) run(b []byte) int {
 	sum, last := uint64(0), m.last
 	for i, c := range b {
-		k := kindOfByte[c]
-		if k >= kinds {
+		k := glyphOfByte[c]
+		if k >= glyphs {
 			m.units, m.last = m.units+sum, last
 			return i
 		}
@@ -153,7 +154,7 @@ func (m *meter) run(b []byte) int {
 	return len(b)
 }
 
-func (m *meter) add(k kind) {
+func (m *meter) add(k glyph) {
 	m.units += uint64(weights[m.last][k])
 	m.last = k
 }
@@ -165,13 +166,13 @@ func (m *meter) escape(b []byte) int {
 	}
 	switch b[1] {
 	case 'n', 'r':
-		m.add(kindBreak)
+		m.add(glyphBreak)
 	case 't':
-		m.add(kindSpace)
+		m.add(glyphSpace)
 	case 'u':
 		return m.unicode(b)
 	default:
-		m.add(kindPunct)
+		m.add(glyphPunct)
 	}
 	return 2
 }
@@ -192,15 +193,15 @@ func (m *meter) unicode(b []byte) int {
 	switch {
 	case len(b) < 6, 0xDC00 <= r && r < 0xE000: // the second half of a pair
 	case 0xD800 <= r && r < 0xDC00:
-		m.add(kindAstral)
+		m.add(glyphAstral)
 	case r >= 0x800:
 		m.wide(0xE0 | byte(r>>12))
 	case r >= 0x80:
 		m.wide(0xC0 | byte(r>>6))
 	case r == '"', r == '\\':
-		m.add(kindPunct)
+		m.add(glyphPunct)
 	default:
-		m.add(kindOfByte[r])
+		m.add(glyphOfByte[r])
 	}
 	return len(b)
 }
@@ -208,5 +209,5 @@ func (m *meter) unicode(b []byte) int {
 // wide adds the character whose first byte is c.
 func (m *meter) wide(c byte) {
 	m.add(scriptOf(c))
-	m.last = kindRest
+	m.last = glyphRest
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// texts are texts of many kinds with the number of tokens that they come to,
+// texts are texts of many glyphs with the number of tokens that they come to,
 // counted with OpenAI's own vocabularies (tiktoken-go/tokenizer v0.10.0). The
 // vocabularies of the other providers are not public or not at hand: for them no
 // count of these texts is known.
@@ -85,34 +85,34 @@ func TestEveryByteHasAKindAndAWeight(t *testing.T) {
 	tests := []struct {
 		name string
 		text string
-		want kind
+		want glyph
 	}{
-		{"a letter", "a", kindLower},
-		{"a capital", "A", kindUpper},
-		{"a letter with an accent", "é", kindLatin},
-		{"a Greek letter", "λ", kindGreek},
-		{"a Cyrillic letter", "ж", kindGreek},
-		{"a Hebrew letter", "ש", kindSemitic},
-		{"an Arabic letter", "ع", kindSemitic},
-		{"a Thai letter", "ก", kindIndic},
-		{"a dash", "—", kindSymbol},
-		{"a hiragana", "ひ", kindKana},
-		{"a Chinese character", "狗", kindHan},
-		{"a full-width comma", "，", kindHan},
-		{"a Korean syllable", "한", kindHangul},
-		{"an emoji", "😀", kindAstral},
+		{"a letter", "a", glyphLower},
+		{"a capital", "A", glyphUpper},
+		{"a letter with an accent", "é", glyphLatin},
+		{"a Greek letter", "λ", glyphGreek},
+		{"a Cyrillic letter", "ж", glyphGreek},
+		{"a Hebrew letter", "ש", glyphSemitic},
+		{"an Arabic letter", "ع", glyphSemitic},
+		{"a Thai letter", "ก", glyphIndic},
+		{"a dash", "—", glyphSymbol},
+		{"a hiragana", "ひ", glyphKana},
+		{"a Chinese character", "狗", glyphHan},
+		{"a full-width comma", "，", glyphHan},
+		{"a Korean syllable", "한", glyphHangul},
+		{"an emoji", "😀", glyphAstral},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := kindOfByte[tt.text[0]]; got != tt.want {
-				t.Errorf("got kind %d, want %d", got, tt.want)
+			if got := glyphOfByte[tt.text[0]]; got != tt.want {
+				t.Errorf("got glyph %d, want %d", got, tt.want)
 			}
 			for i := 1; i < len(tt.text); i++ {
-				if got := kindOfByte[tt.text[i]]; got != kindRest {
-					t.Errorf("byte %d: got kind %d, want %d", i, got, kindRest)
+				if got := glyphOfByte[tt.text[i]]; got != glyphRest {
+					t.Errorf("byte %d: got glyph %d, want %d", i, got, glyphRest)
 				}
 			}
-			if w := weights[kindPunct][tt.want]; w == 0 {
+			if w := weights[glyphPunct][tt.want]; w == 0 {
 				t.Error("got no weight")
 			}
 		})
