@@ -108,6 +108,7 @@ func TestMediaCountFlat(t *testing.T) {
 		{"Ollama: generate", "/api/generate", `{"prompt":"what?","images":["@"]}`, 1},
 		{"Bedrock", "/model/m/converse", `{"messages":[{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"@"}}},{"document":{"name":"d","source":{"s3Location":{"uri":"s3://b/k"}}}}]}]}`, 2},
 		{"a data URL where text should be", "/v1/chat/completions", `{"messages":[{"role":"user","content":"data:image/png;base64,@"}]}`, 1},
+		{"the source of a search result is no file", "/v1/messages", `{"messages":[{"role":"user","content":[{"type":"search_result","source":"https://example.com"}]}]}`, 0},
 		{"signatures are no files", "/v1/messages", `{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"@"}]}]}`, 0},
 		{"a short word under the key of a file", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"data":"hello"}]}]}`, 0},
 	}
@@ -150,12 +151,16 @@ func TestReservedAndSettledByProvider(t *testing.T) {
 		{"Bedrock, Claude without a limit", "bedrock-runtime.us-east-1.amazonaws.com", "/model/anthropic.claude-opus-4-1-v1:0/converse-stream", chat(``), in + claudeOutput, 30 + 5*7},
 		{"Gemini limits the input", "generativelanguage.googleapis.com", "/v1beta/models/g:generateContent", chat(`,"generationConfig":{"maxOutputTokens":500}`), in, 40},
 		{"Gemini under OpenAI's shape", "generativelanguage.googleapis.com", "/v1beta/openai/chat/completions", chat(`,"max_tokens":500`), in, 40},
+		{"Gemini under OpenAI's shape, behind a gateway", "gateway.example", "/google/v1beta/openai/chat/completions", chat(`,"max_tokens":500`), in, 40},
+		{"Bedrock under OpenAI's shape", "bedrock-runtime.us-west-2.amazonaws.com", "/openai/v1/chat/completions", chat(`,"model":"openai.gpt-oss-120b-1:0","max_tokens":500`), in + 500, 37},
+		{"Claude at Azure", "r.services.ai.azure.com", "/anthropic/v1/messages", chat(`,"max_tokens":500`), in, 37},
 		{"Groq gives the cache away", "api.groq.com", "/openai/v1/chat/completions", chat(`,"max_tokens":500`), in + 500, 37},
 		{"Kimi never looks again", "api.moonshot.cn", "/v1/chat/completions", chat(`,"max_tokens":500`), in + 500, in + 500},
 		{"Kimi under Anthropic's shape", "api.moonshot.ai", "/anthropic/v1/messages", chat(``), in + usualOutput, in + usualOutput},
 		{"DeepSeek", "api.deepseek.com", "/chat/completions", chat(`,"max_tokens":500`), in + 500, 47},
 		{"DeepSeek under Anthropic's shape", "api.deepseek.com", "/anthropic/v1/messages", chat(`,"max_tokens":500`), in + 500, 47},
 		{"a relay without a limit", "relay.example", "/v1/chat/completions", chat(`,"max_tokens":null`), in + usualOutput, 47},
+		{"a host whose name ends as Groq's", "xgroq.com", "/v1/chat/completions", chat(`,"max_tokens":500`), in + 500, 47},
 		{"a host that only looks like OpenAI's", "notapi.openai.com.example", "/v1/chat/completions", chat(`,"max_tokens":500`), in + 500, 47},
 		{"Ollama", "localhost:11434", "/api/chat", chat(`,"options":{"num_predict":500}`), in + 500, 47},
 		{"Ollama without end", "localhost:11434", "/api/chat", chat(`,"options":{"num_predict":-1}`), in + usualOutput, 47},
@@ -205,6 +210,7 @@ func TestSettledByAUsageThatSaysLittle(t *testing.T) {
 func TestWhatCannotBeReadIsEstimatedFromItsSize(t *testing.T) {
 	long := `{"messages":[{"role":"user","content":"` + strings.Repeat("ab ", 40_000)
 	before := `{"messages":[{"role":"user","content":[{"image_url":{"url":"`
+	signature := `{"messages":[{"role":"assistant","content":[{"signature":"` + strings.Repeat("A", 99_900)
 	image := before + "data:image/png;base64," + strings.Repeat("A", 99_900)
 	tests := []struct {
 		name, path, body string
@@ -220,6 +226,7 @@ func TestWhatCannotBeReadIsEstimatedFromItsSize(t *testing.T) {
 		{"an upload of which nothing was read", "/v1/files", "", 1 << 30, 0},
 		{"a whole body that is said to be longer", "/v1/completions", `{"prompt":""}`, 4000, 0},
 		{"the rest of a text", "/v1/chat/completions", long, int64(len(long)) + 40_000, ChargeOf("", "/v1/chat/completions", []byte(long), -1).Input + 10_000},
+		{"the rest of a signature", "/v1/chat/completions", signature, int64(len(signature)) + 40_000, 7 + int64(40_000/4*float64(len(signature)-99_900)/float64(len(signature)))},
 		{"the rest of an image", "/v1/chat/completions", image, int64(len(image)) + 40_000_000, mediaTokens + 7 + int64(40_000_000/4*float64(len(before))/float64(len(image)))},
 	}
 	for _, tt := range tests {
@@ -228,6 +235,18 @@ func TestWhatCannotBeReadIsEstimatedFromItsSize(t *testing.T) {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestALimitThatTheBodyBreaksOffInDoesNotCount(t *testing.T) {
+	for body, want := range map[string]int64{
+		`{"prompt":"","max_tokens":5`:  usualOutput,
+		`{"prompt":"","max_tokens":5 `: 5,
+		`{"max_tokens":5,"prompt":"a`:  5,
+	} {
+		if got := ChargeOf("relay.example", "/v1/completions", []byte(body), -1).Output; got != want {
+			t.Errorf("%s: got %d tokens of output, want %d", body, got, want)
+		}
 	}
 }
 
@@ -243,12 +262,14 @@ func TestHostileBodies(t *testing.T) {
 	for _, body := range []string{
 		`{`, `}`, `{]`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"messages":"\`, `{"messages":"\u`, `{"messages":"\u12`, `{"messages":"\uD800`, `{"messages":"\uZZZZ"}`,
 		`{"max_tokens":99999999999999999999999999999,"n":99999999999,"messages":""}`, `{"max_tokens":-5,"messages":""}`, `{"max_tokens":1e99,"messages":""}`,
-		`{"n":1e300,"max_tokens":9007199254740992,"prompt":""}`, `{"max_tokens":5`, `{"messages":[]]}}}`, `{"messages":"a" "b"}`, `{,,,:::}`,
+		`{"n":9007199254740991,"max_tokens":9007199254740991,"prompt":""}`, `{"n":1e300,"max_tokens":9007199254740992,"prompt":""}`, `{"max_tokens":5`, `{"messages":[]]}}}`, `{"messages":"a" "b"}`, `{,,,:::}`,
 		strings.Repeat(`{"messages":[`, 5000), strings.Repeat(`[`, 5000), `{"prompt":"` + "\xff\xfe\x80" + `"}`,
 	} {
-		c := ChargeOf("api.openai.com", "/v1/chat/completions", []byte(body), -1)
-		if got, most := c.Reserved(), int64(maxLimit)*maxChoices; got < 0 || got > most {
-			t.Errorf("%.60s: got %d reserved, want 0 to %d", body, got, most)
+		for _, size := range []int64{-1 << 63, -1, 1 << 62} {
+			c := ChargeOf("api.openai.com", "/v1/chat/completions", []byte(body), size)
+			if got, most := c.Reserved(), int64(maxLimit)*maxChoices; got < 0 || got > most {
+				t.Errorf("%.60s of size %d: got %d reserved, want 0 to %d", body, size, got, most)
+			}
 		}
 	}
 }

@@ -76,7 +76,6 @@ var sellers = [...]struct {
 	{"kimi.com", tariffFixed, true},
 	{"groq.com", tariffGroq, true},
 	{"anthropic.com", tariffAnthropic, false},
-	{"generativelanguage.googleapis.com", tariffGemini, false},
 	{"amazonaws.com", tariffBedrock, false},
 	{"deepseek.com", tariffOpen, true},
 	{"openrouter.ai", tariffOpen, true},
