@@ -138,7 +138,7 @@ func (a *ask) str(b []byte) int {
 		n = stringEnd(b)
 		a.silent += n
 		if a.place == askModel {
-			a.model = b[:n]
+			a.model = b[:min(n, maxLabel)]
 		}
 	case isDataURL(b), a.place == askMedia && isMedia(b):
 		a.prompt = true

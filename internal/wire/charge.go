@@ -2,7 +2,7 @@ package wire
 
 import "strings"
 
-// MaxChargeBody is how much of a body [ChargeOf] looks at, which takes two or
+// MaxChargeBody is how much of a body [ChargeOf] looks at, which takes one to
 // three milliseconds.
 const MaxChargeBody = 1 << 20
 
