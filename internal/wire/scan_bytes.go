@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 )
 
 // plainRun returns how many bytes of b come before the first quote or
@@ -70,4 +72,27 @@ func unescape(b []byte) []byte {
 
 func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
+}
+
+// ordinary returns how many bytes of b come before the first quote, backslash
+// or control character: all of them, if there is none. It looks at eight at a
+// time, for what it looks at is a few letters long, and a loop whose end is a
+// surprise each time costs more than they do.
+func ordinary(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; len(b)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		quote, escape := x^'"'*ones, x^'\\'*ones
+		// The lowest bit that is set is that of the first such byte; those above
+		// it may be set by a borrow.
+		found := ((quote-ones)&^quote | (escape-ones)&^escape | (x-' '*ones)&^x) & tops
+		if found != 0 {
+			return n + bits.TrailingZeros64(found)/8
+		}
+	}
+	for n < len(b) && b[n] != '"' && b[n] != '\\' && b[n] >= ' ' {
+		n++
+	}
+	return n
 }

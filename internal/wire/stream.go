@@ -161,7 +161,7 @@ func (d *Decoder) read(p []byte, i int) {
 		d.readSSE(p, i)
 	case FormJSON, FormNDJSON, FormArray:
 		if i = d.readJSON(p, i); i < len(p) {
-			d.form, d.json = FormSSE, jsonState{}
+			d.form, d.json, d.template = FormSSE, jsonState{}, template{}
 			d.readSSE(p, i)
 		}
 	case FormBedrock:
