@@ -75,19 +75,11 @@ func hasPrefix(b []byte, prefix string) bool {
 }
 
 // ordinary returns how many bytes of b come before the first quote, backslash
-// or control character: all of them, if there is none. It looks at eight at a
-// time, for what it looks at is a few letters long, and a loop whose end is a
-// surprise each time costs more than they do.
+// or control character: all of them, if there is none.
 func ordinary(b []byte) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	n := 0
 	for ; len(b)-n >= 8; n += 8 {
-		x := binary.LittleEndian.Uint64(b[n:])
-		quote, escape := x^'"'*ones, x^'\\'*ones
-		// The lowest bit that is set is that of the first such byte; those above
-		// it may be set by a borrow.
-		found := ((quote-ones)&^quote | (escape-ones)&^escape | (x-' '*ones)&^x) & tops
-		if found != 0 {
+		if found := special(b[n:]); found != 0 {
 			return n + bits.TrailingZeros64(found)/8
 		}
 	}
@@ -95,4 +87,15 @@ func ordinary(b []byte) int {
 		n++
 	}
 	return n
+}
+
+// special looks at the first eight bytes of b for quotes, backslashes and
+// control characters. The lowest bit that is set is in the byte of the first;
+// what is set above it means nothing. A loop over bytes costs more, since where
+// it ends is a surprise each time.
+func special(b []byte) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	x := binary.LittleEndian.Uint64(b)
+	quote, escape := x^'"'*ones, x^'\\'*ones
+	return ((quote-ones)&^quote | (escape-ones)&^escape | (x-' '*ones)&^x) & tops
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // The events of a stream are all but equal: a long envelope around a few
 // letters of content. A template is the last event that was content and
@@ -141,36 +144,47 @@ func (t *template) match(doc []byte) bool {
 	return t.fit(doc, t.data[maxHead:maxHead+t.holes[0].from], t.data[maxHead+t.holes[t.n-1].to:end]) == len(doc)
 }
 
-// matchEvent returns the length of the event that b begins with, if that
-// differs from the template and its frame in the holes only, and else -1.
-func (t *template) matchEvent(b []byte) int {
-	return t.fit(b, t.data[t.head:maxHead+t.holes[0].from], t.data[maxHead+t.holes[t.n-1].to:])
+// around returns what of the template comes before the first hole and behind the
+// last, with its frame.
+func (t *template) around() (first, last []byte) {
+	return t.data[t.head : maxHead+t.holes[0].from], t.data[maxHead+t.holes[t.n-1].to:]
 }
 
 // fit returns how much of b the template takes up, between first and last, or
 // -1 if it does not fit.
 func (t *template) fit(b, first, last []byte) int {
-	t.counts.clear()
-	rest, literal := b, first
-	for i := range t.n {
+	if t.counted {
+		t.counts.clear()
+	}
+	at, literal := 0, first
+	for i := range t.holes[:t.n] {
 		h := &t.holes[i]
-		if len(rest) < len(literal) || string(rest[:len(literal)]) != string(literal) {
+		end := at + len(literal)
+		if end > len(b) || string(b[at:end]) != string(literal) {
 			return -1
 		}
-		rest = rest[len(literal):]
-		n := fill(rest, h.kind)
+		at, literal = end, h.after
+		if h.kind <= holeAny && len(b)-at >= 8 {
+			// Most strings end within eight bytes, with nothing unusual in them.
+			n := bits.TrailingZeros64(special(b[at:])) / 8
+			if n < 8 && b[at+n] == '"' && (n > 0 || h.kind == holeAny) {
+				at += n
+				continue
+			}
+		}
+		n := fill(b[at:], h.kind)
 		if n < 0 {
 			return -1
 		}
 		if h.kind == holeCount {
-			t.counts.set(h.slot, rest[:n])
+			t.counts.set(h.slot, b[at:at+n])
 		}
-		rest, literal = rest[n:], h.after
+		at += n
 	}
-	if len(rest) < len(last) || string(rest[:len(last)]) != string(last) {
-		return -1
+	if end := at + len(last); end <= len(b) && string(b[at:end]) == string(last) {
+		return end
 	}
-	return len(b) - len(rest) + len(last)
+	return -1
 }
 
 // fill returns how much of the beginning of b fits into a hole of a kind, or

@@ -44,8 +44,9 @@ func (d *Decoder) matchEvents(p []byte, i, rest int) int {
 		return i
 	}
 	n, end := 0, 0
+	first, last := t.around()
 	for {
-		size := t.matchEvent(p[i:])
+		size := t.fit(p[i:], first, last)
 		if size < 0 {
 			break
 		}
