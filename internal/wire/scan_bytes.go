@@ -80,7 +80,7 @@ func ordinary(b []byte) int {
 	n := 0
 	for ; len(b)-n >= 8; n += 8 {
 		if found := special(b[n:]); found != 0 {
-			return n + bits.TrailingZeros64(found)/8
+			return n + bits.TrailingZeros64(found)>>3
 		}
 	}
 	for n < len(b) && b[n] != '"' && b[n] != '\\' && b[n] >= ' ' {

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"math/bits"
-)
+import "bytes"
 
 // The events of a stream are all but equal: a long envelope around a few
 // letters of content. A template is the last event that was content and
@@ -20,8 +17,9 @@ import (
 // makes the same of the same bytes, so events that are in memory as a whole,
 // frame and all, need not be cut into lines.
 type template struct {
-	data    []byte // room for a head, the document, the tail
-	head    int    // where the head begins, which ends at maxHead
+	data    []byte // the document; behind it, with a frame, tail, head, and the document up to its first hole
+	doc     int    // the size of the document
+	head    []byte
 	tail    string
 	framed  bool // head and tail are known
 	holes   [maxHoles]hole
@@ -39,7 +37,7 @@ type hole struct {
 	span
 	kind  holeKind
 	slot  slot   // of a count
-	after []byte // the template from here to the next hole
+	after []byte // the document from here to the next hole; not of the last
 }
 
 type span struct{ from, to int }
@@ -86,22 +84,16 @@ func (t *template) learn(doc []byte, e *event) {
 		t.holes[t.n] = h
 		t.n++
 	}
-	t.values = values
-	if t.data == nil {
-		t.data = make([]byte, maxHead, maxHead+len(doc)+len("\r\n\r\n"))
-	}
-	t.data = append(t.data[:maxHead], doc...)
-	for i := range t.n - 1 {
-		t.holes[i].after = t.data[maxHead+t.holes[i].to : maxHead+t.holes[i+1].from]
-	}
-	t.data = append(t.data, t.tail...)
+	t.values, t.doc = values, len(doc)
+	t.data = append(t.data[:0], doc...)
+	t.lay()
 }
 
 // changes reports whether the value in s, the i-th of doc that decides nothing,
 // is one that changes. One that never has, like the time at which the stream
 // began, is no hole: it is cheaper to compare.
 func (t *template) changes(i int, doc []byte, s span) bool {
-	if last := t.volatile[i]; i < t.values && !bytes.Equal(doc[s.from:s.to], t.data[maxHead+last.from:maxHead+last.to]) {
+	if last := t.volatile[i]; i < t.values && !bytes.Equal(doc[s.from:s.to], t.data[last.from:last.to]) {
 		t.differs |= 1 << i
 	}
 	t.volatile[i] = s
@@ -124,103 +116,147 @@ func (t *template) frame(event, doc []byte) {
 }
 
 func (t *template) setFrame(head []byte, tail string) {
-	if t.n == 0 {
+	if t.n == 0 || t.framed && t.tail == tail && bytes.Equal(t.head, head) {
 		return
 	}
-	t.head = maxHead - len(head)
-	copy(t.data[t.head:], head)
-	if !t.framed || t.tail != tail {
-		t.data = append(t.data[:len(t.data)-len(t.tail)], tail...)
+	t.head, t.tail, t.framed = append(t.head[:0], head...), tail, true
+	t.lay()
+}
+
+// lay puts behind the document what comes between the last hole of one event and
+// the first of the next, so that a single comparison takes it all.
+func (t *template) lay() {
+	t.data = t.data[:t.doc]
+	if t.framed {
+		t.data = append(append(append(t.data, t.tail...), t.head...), t.data[:t.holes[0].from]...)
 	}
-	t.tail, t.framed = tail, true
+	for i := range t.n - 1 {
+		t.holes[i].after = t.data[t.holes[i].to:t.holes[i+1].from]
+	}
 }
 
 // match reports whether doc differs from the template in its holes only.
 func (t *template) match(doc []byte) bool {
-	if t.n == 0 {
+	if t.n == 0 || !startsWith(doc, t.data[:t.holes[0].from]) {
 		return false
 	}
-	end := len(t.data) - len(t.tail)
-	return t.fit(doc, t.data[maxHead:maxHead+t.holes[0].from], t.data[maxHead+t.holes[t.n-1].to:end]) == len(doc)
+	at := t.fill(doc, t.holes[0].from)
+	return at >= 0 && string(doc[at:]) == string(t.data[t.holes[t.n-1].to:t.doc])
 }
 
-// around returns what of the template comes before the first hole and behind the
-// last, with its frame.
-func (t *template) around() (first, last []byte) {
-	return t.data[t.head : maxHead+t.holes[0].from], t.data[maxHead+t.holes[t.n-1].to:]
+// matchEvents takes the events that p[i:] begins with as long as they differ from
+// the template and its frame in the holes only, and returns where the first begins
+// that does not. The last rest bytes of each come behind its end.
+func (d *Decoder) matchEvents(p []byte, i, rest int) int {
+	t := &d.template
+	if t.n == 0 || !t.framed {
+		return i
+	}
+	between := t.data[t.holes[t.n-1].to:]
+	last, first := between[:len(between)-len(t.head)-t.holes[0].from], between[len(between)-len(t.head)-t.holes[0].from:]
+	if !startsWith(p[i:], first) {
+		return i
+	}
+	n, end := 0, 0
+	single := t.n == 1 && t.holes[0].kind == holeContent
+	for at := i + len(first); ; at += len(between) {
+		size := 0
+		if single {
+			size = ordinary(p[at:])
+		}
+		if size > 0 && at+size < len(p) && p[at+size] == '"' {
+			at += size // nothing unusual in the only hole
+		} else if at = t.fill(p, at); at < 0 {
+			break
+		}
+		more := startsWith(p[at:], between)
+		if !more && !startsWith(p[at:], last) {
+			break
+		}
+		if i = at + len(last); n == 0 {
+			end = i - rest
+		}
+		n++
+		if t.counted {
+			d.totals.counts.merge(&t.counts)
+		}
+		if !more {
+			break
+		}
+	}
+	if n > 0 {
+		d.matched(n, end)
+	}
+	return i
 }
 
-// fit returns how much of b the template takes up, between first and last, or
-// -1 if it does not fit.
-func (t *template) fit(b, first, last []byte) int {
+func startsWith(b, prefix []byte) bool {
+	return len(b) >= len(prefix) && string(b[:len(prefix)]) == string(prefix)
+}
+
+// fill returns where the last hole ends if the first begins at b[at], or -1 if
+// they, or what is between them, do not fit.
+func (t *template) fill(b []byte, at int) int {
 	if t.counted {
 		t.counts.clear()
 	}
-	at, literal := 0, first
-	for i := range t.holes[:t.n] {
+	for i := 0; ; i++ {
 		h := &t.holes[i]
-		end := at + len(literal)
-		if end > len(b) || string(b[at:end]) != string(literal) {
-			return -1
-		}
-		at, literal = end, h.after
-		if h.kind <= holeAny && len(b)-at >= 8 {
-			// Most strings end within eight bytes, with nothing unusual in them.
-			n := bits.TrailingZeros64(special(b[at:])) / 8
-			if n < 8 && b[at+n] == '"' && (n > 0 || h.kind == holeAny) {
-				at += n
-				continue
+		n := 0
+		if h.kind >= holeNumber {
+			n = fillNumber(b[at:])
+		} else {
+			n = ordinary(b[at:])
+			if at+n < len(b) && b[at+n] != '"' {
+				n = fillString(b[at:], n)
+			}
+			if n == 0 && h.kind == holeContent {
+				return -1
 			}
 		}
-		n := fill(b[at:], h.kind)
 		if n < 0 {
 			return -1
 		}
 		if h.kind == holeCount {
 			t.counts.set(h.slot, b[at:at+n])
 		}
-		at += n
+		if at += n; i == t.n-1 {
+			return at
+		}
+		if !startsWith(b[at:], h.after) {
+			return -1
+		}
+		at += len(h.after)
 	}
-	if end := at + len(last); end <= len(b) && string(b[at:end]) == string(last) {
-		return end
-	}
-	return -1
 }
 
-// fill returns how much of the beginning of b fits into a hole of a kind, or
-// -1.
-func fill(b []byte, kind holeKind) int {
+// fillNumber returns how much of the beginning of b is a number, or -1.
+func fillNumber(b []byte) int {
 	n := 0
-	if kind >= holeNumber {
-		for n < len(b) && isNumberByte(b[n]) {
-			n++
-		}
-		if n == 0 || b[0] != '-' && (b[0] < '0' || b[0] > '9') {
+	for n < len(b) && isNumberByte(b[n]) {
+		n++
+	}
+	if n == 0 || b[0] != '-' && (b[0] < '0' || b[0] > '9') {
+		return -1
+	}
+	return n
+}
+
+// fillString returns how much of the beginning of b is inside of a string that
+// a quote ends, or -1. The first n bytes are ordinary, and that is all.
+func fillString(b []byte, n int) int {
+	for n < len(b) && b[n] == '\\' {
+		e := escapeLen(b[n:])
+		if e == 0 {
 			return -1
 		}
-		return n
-	}
-	for {
+		n += e
 		n += ordinary(b[n:])
-		if n == len(b) {
-			return -1
-		}
-		switch b[n] {
-		case '"':
-			if n == 0 && kind == holeContent {
-				return -1
-			}
-			return n
-		case '\\':
-			e := escapeLen(b[n:])
-			if e == 0 {
-				return -1
-			}
-			n += e
-		default:
-			return -1 // a control character: perhaps a line end
-		}
 	}
+	if n == len(b) || b[n] != '"' {
+		return -1 // cut, or a control character: perhaps a line end
+	}
+	return n
 }
 
 // escapeLen returns the length of the escape that b begins with, zero if it

@@ -35,35 +35,6 @@ func (d *Decoder) apply(end int) {
 	d.endings(end)
 }
 
-// matchEvents takes the events that p[i:] begins with as long as they match the
-// template and its frame, of which the last rest bytes come behind the end of an
-// event, and returns where the first begins that does not.
-func (d *Decoder) matchEvents(p []byte, i, rest int) int {
-	t := &d.template
-	if t.n == 0 || !t.framed {
-		return i
-	}
-	n, end := 0, 0
-	first, last := t.around()
-	for {
-		size := t.fit(p[i:], first, last)
-		if size < 0 {
-			break
-		}
-		i += size
-		if n++; n == 1 {
-			end = i - rest
-		}
-		if t.counted {
-			d.totals.counts.merge(&t.counts)
-		}
-	}
-	if n > 0 {
-		d.matched(n, end)
-	}
-	return i
-}
-
 // matched takes note of n events that matched the template, the first of which
 // ended at offset end.
 func (d *Decoder) matched(n, end int) {
