@@ -83,6 +83,9 @@ func (s *sseState) idle() bool {
 
 // lineEnd returns the place of the next line end in p[i:], or len(p).
 func (s *sseState) lineEnd(p []byte, i int) int {
+	if p[i] == '\n' {
+		return i // every event has one such line
+	}
 	if s.lf < i {
 		s.lf = find(p, i, '\n')
 	}
