@@ -233,6 +233,9 @@ func (t *template) fill(b []byte, at int) int {
 // fillNumber returns how much of the beginning of b is a number, or -1.
 func fillNumber(b []byte) int {
 	n := 0
+	for n < len(b) && b[n]-'0' < 10 {
+		n++ // most have nothing else
+	}
 	for n < len(b) && isNumberByte(b[n]) {
 		n++
 	}

@@ -82,7 +82,13 @@ func (c *counts) set(s slot, text []byte) {
 		}
 		return
 	}
-	if v, ok := parseCount(text); ok && (v != 0 || !c.has(field)) {
+	if v, ok := parseCount(text); ok {
+		c.put(field, v)
+	}
+}
+
+func (c *counts) put(field slot, v int64) {
+	if v != 0 || !c.has(field) {
 		c.seen |= 1 << field
 		c.n[field] = v
 	}
@@ -105,10 +111,7 @@ func (c *counts) merge(later *counts) {
 	c.seen &^= 1 << countTotal // of other parts; summed up if it is not said again
 	for seen := later.seen; seen != 0; seen &= seen - 1 {
 		field := slot(bits.TrailingZeros16(seen))
-		if v := later.n[field]; v != 0 || !c.has(field) {
-			c.seen |= 1 << field
-			c.n[field] = v
-		}
+		c.put(field, later.n[field])
 	}
 }
 
