@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // The events of a stream are all but equal: a long envelope around a few
 // letters of content. A template is the last event that was content and
@@ -19,11 +22,13 @@ import "bytes"
 type template struct {
 	data    []byte // the document; behind it, with a frame, tail, head, and the document up to its first hole
 	doc     int    // the size of the document
-	head    []byte
+	head    [maxHead]byte
+	headLen int
 	tail    string
 	framed  bool // head and tail are known
 	holes   [maxHoles]hole
-	n       int // how many holes; zero is no template
+	after   [maxHoles][]byte // the document between a hole and the next; not of the last
+	n       int              // how many holes; zero is no template
 	counted bool
 	counts  counts // of the last match
 
@@ -35,9 +40,8 @@ type template struct {
 // A hole is what lies between two offsets of a document.
 type hole struct {
 	span
-	kind  holeKind
-	slot  slot   // of a count
-	after []byte // the document from here to the next hole; not of the last
+	kind holeKind
+	slot slot // of a count
 }
 
 type span struct{ from, to int }
@@ -85,7 +89,7 @@ func (t *template) learn(doc []byte, e *event) {
 		t.n++
 	}
 	t.values, t.doc = values, len(doc)
-	t.data = append(t.data[:0], doc...)
+	t.data = append(slices.Grow(t.data[:0], 2*len(doc)+maxHead+len("\r\n\r\n")), doc...)
 	t.lay()
 }
 
@@ -103,6 +107,9 @@ func (t *template) changes(i int, doc []byte, s span) bool {
 // frame notes that doc came in event, which is all there is of one. Anything
 // unusual around it is no frame.
 func (t *template) frame(event, doc []byte) {
+	if t.n == 0 {
+		return
+	}
 	at := bytes.Index(event[:min(len(event), maxHead+len(doc))], doc)
 	if at < 0 {
 		return
@@ -116,10 +123,10 @@ func (t *template) frame(event, doc []byte) {
 }
 
 func (t *template) setFrame(head []byte, tail string) {
-	if t.n == 0 || t.framed && t.tail == tail && bytes.Equal(t.head, head) {
+	if t.n == 0 || t.framed && t.tail == tail && bytes.Equal(t.head[:t.headLen], head) {
 		return
 	}
-	t.head, t.tail, t.framed = append(t.head[:0], head...), tail, true
+	t.headLen, t.tail, t.framed = copy(t.head[:], head), tail, true
 	t.lay()
 }
 
@@ -128,10 +135,10 @@ func (t *template) setFrame(head []byte, tail string) {
 func (t *template) lay() {
 	t.data = t.data[:t.doc]
 	if t.framed {
-		t.data = append(append(append(t.data, t.tail...), t.head...), t.data[:t.holes[0].from]...)
+		t.data = append(append(append(t.data, t.tail...), t.head[:t.headLen]...), t.data[:t.holes[0].from]...)
 	}
 	for i := range t.n - 1 {
-		t.holes[i].after = t.data[t.holes[i].to:t.holes[i+1].from]
+		t.after[i] = t.data[t.holes[i].to:t.holes[i+1].from]
 	}
 }
 
@@ -153,7 +160,8 @@ func (d *Decoder) matchEvents(p []byte, i, rest int) int {
 		return i
 	}
 	between := t.data[t.holes[t.n-1].to:]
-	last, first := between[:len(between)-len(t.head)-t.holes[0].from], between[len(between)-len(t.head)-t.holes[0].from:]
+	border := len(between) - t.headLen - t.holes[0].from
+	last, first := between[:border], between[border:]
 	if !startsWith(p[i:], first) {
 		return i
 	}
@@ -218,15 +226,15 @@ func (t *template) fill(b []byte, at int) int {
 			return -1
 		}
 		if h.kind == holeCount {
-			t.counts.set(h.slot, b[at:at+n])
+			t.counts.set(h.slot, b[at:at+min(n, keepScalar)])
 		}
 		if at += n; i == t.n-1 {
 			return at
 		}
-		if !startsWith(b[at:], h.after) {
+		if !startsWith(b[at:], t.after[i]) {
 			return -1
 		}
-		at += len(h.after)
+		at += len(t.after[i])
 	}
 }
 

@@ -102,6 +102,8 @@ var neighbours = func() [][2]string {
 		{"event: delta\n" + sse(plainEvent), "event: error\n" + sse(plainEvent)},
 		{"event: " + plainEvent + "\n" + sse(plainEvent), sse(plainEvent)},
 		{sse(plainEvent), sse("[DONE]")},
+		{sse(`{"type":"response.output_text.delta","delta":"a"}`), sse(`{"type":"response.output_text.delta","response":"a"}`)},
+		{sse(`{"type":"response.output_text.delta","response":"a"}`), sse(`{"type":"response.output_text.delta","response":"b"}`)},
 		{sse(plainEvent), "\n"},
 	}
 	for _, s := range [][2]string{
@@ -137,6 +139,7 @@ var neighbours = func() [][2]string {
 		{`"completion_tokens":4`, `"completion_tokens":1.5`},
 		{`"total_tokens":7`, `"total_tokens":0`},
 		{`"total_tokens":7`, `"total_tokens":-`},
+		{`"completion_tokens":4`, `"completion_tokens":` + strings.Repeat("0", keepScalar) + `5`},
 		{`"cost":0.5`, `"cost":0`},
 		{`"cost":0.5`, `"cost":1e999`},
 		{`"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"cost":0.5`, `"prompt_tokens":1.5,"completion_tokens":-,"total_tokens":1.5,"cost":0`},
