@@ -69,12 +69,17 @@ func (e *event) hole(from, to int, kind holeKind, s slot) {
 	e.numHoles++
 }
 
-// learn makes doc, which e was read from, the template.
+// exemplary reports whether doc, which e was read from, may be a template.
+func (e *event) exemplary(doc []byte) bool {
+	return len(doc) <= maxTemplate && 0 < e.numHoles && e.numHoles <= maxHoles && e.pure()
+}
+
+// known reports whether t is a template.
+func (t *template) known() bool { return t != nil && t.n > 0 }
+
+// learn makes doc, which e was read from and which is exemplary, the template.
 func (t *template) learn(doc []byte, e *event) {
 	t.n = 0
-	if len(doc) > maxTemplate || e.numHoles > maxHoles || e.numHoles == 0 || !e.pure() {
-		return
-	}
 	values := 0
 	t.counted = false
 	for _, h := range e.holes[:e.numHoles] {
@@ -107,7 +112,7 @@ func (t *template) changes(i int, doc []byte, s span) bool {
 // frame notes that doc came in event, which is all there is of one. Anything
 // unusual around it is no frame.
 func (t *template) frame(event, doc []byte) {
-	if t.n == 0 {
+	if !t.known() {
 		return
 	}
 	at := bytes.Index(event[:min(len(event), maxHead+len(doc))], doc)
@@ -123,7 +128,7 @@ func (t *template) frame(event, doc []byte) {
 }
 
 func (t *template) setFrame(head []byte, tail string) {
-	if t.n == 0 || t.framed && t.tail == tail && bytes.Equal(t.head[:t.headLen], head) {
+	if !t.known() || t.framed && t.tail == tail && bytes.Equal(t.head[:t.headLen], head) {
 		return
 	}
 	t.headLen, t.tail, t.framed = copy(t.head[:], head), tail, true
@@ -144,7 +149,7 @@ func (t *template) lay() {
 
 // match reports whether doc differs from the template in its holes only.
 func (t *template) match(doc []byte) bool {
-	if t.n == 0 || !startsWith(doc, t.data[:t.holes[0].from]) {
+	if !t.known() || !startsWith(doc, t.data[:t.holes[0].from]) {
 		return false
 	}
 	at := t.fill(doc, t.holes[0].from)
@@ -155,8 +160,8 @@ func (t *template) match(doc []byte) bool {
 // the template and its frame in the holes only, and returns where the first begins
 // that does not. The last rest bytes of each come behind its end.
 func (d *Decoder) matchEvents(p []byte, i, rest int) int {
-	t := &d.template
-	if t.n == 0 || !t.framed {
+	t := d.template
+	if !t.known() || !t.framed {
 		return i
 	}
 	between := t.data[t.holes[t.n-1].to:]

@@ -50,9 +50,14 @@ func (d *Decoder) matched(n, end int) {
 // learn makes the event in d.ev the template, if the next is likely to be one
 // like it.
 func (d *Decoder) learn() {
-	if raw := d.rawEvent(); int64(len(raw)) == d.partial && !d.ev.collect {
-		d.template.learn(raw, &d.ev)
+	raw := d.rawEvent()
+	if d.ev.collect || int64(len(raw)) != d.partial || !d.ev.exemplary(raw) {
+		return
 	}
+	if d.template == nil {
+		d.template = new(template)
+	}
+	d.template.learn(raw, &d.ev)
 }
 
 // says reports whether the event in d.ev has content.
