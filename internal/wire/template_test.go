@@ -63,7 +63,7 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(byte(0), []byte(pair[0]), []byte(pair[1]), uint32(0b1011000100), uint16(33))
 	}
 	f.Fuzz(func(t *testing.T, kind byte, a, b []byte, order uint32, step uint16) {
-		if len(a)+len(b) > 8<<10 {
+		if len(a)+len(b) > 2<<10 {
 			return
 		}
 		var body []byte
