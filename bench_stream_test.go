@@ -18,7 +18,7 @@ import (
 // does not show.
 const roundBytes = 32 << 20
 
-// smallEvents returns events of some 190 bytes as a chat stream has them, for 64
+// smallEvents returns events of about 185 bytes as a chat stream has them, for 64
 // KiB or a little less.
 func smallEvents() (events [][]byte) {
 	for size := 0; size < 64<<10-200; size += len(events[len(events)-1]) {
