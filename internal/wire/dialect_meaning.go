@@ -36,12 +36,15 @@ func (e *event) pure() bool {
 			return false
 		}
 	}
+	says := e.content || e.delta
 	switch e.kind {
-	case kindNone, kindOther, kindBlock, kindResponseText, kindResponseDelta:
+	case kindNone, kindOther, kindBlock:
+	case kindResponseText, kindResponseDelta:
+		says = e.delta
 	default:
 		return false
 	}
-	return (e.content || e.delta) && !e.failed() && !e.isBody && e.stop == "" && e.block == "" &&
+	return says && !e.failed() && !e.isBody && e.stop == "" && e.block == "" &&
 		e.done != doneTrue && len(e.inner) == 0
 }
 

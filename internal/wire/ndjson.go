@@ -71,7 +71,7 @@ func (d *Decoder) readJSON(p []byte, i int) int {
 				d.spoil()
 				continue
 			}
-			if n := d.matchLine(p, i); n > i {
+			if n := d.matchLines(p, i); n > i {
 				i = n
 				continue
 			}
@@ -81,20 +81,19 @@ func (d *Decoder) readJSON(p []byte, i int) int {
 	return i
 }
 
-// matchLine takes the line that p[i:] begins with if it matches the template,
-// and returns where it ends.
-func (d *Decoder) matchLine(p []byte, i int) int {
-	if d.form != FormNDJSON || d.template.n == 0 {
+// matchLines takes the lines that p[i:] begins with as long as they match the
+// template, and returns where the first begins that does not.
+func (d *Decoder) matchLines(p []byte, i int) int {
+	if d.form != FormNDJSON {
 		return i
 	}
-	end := d.json.lineEnd(p, i)
-	if end == len(p) || !d.template.match(p[i:end]) {
-		return i
+	before := d.p.Events
+	next := d.matchEvents(p, i, len("\n"))
+	if next > i {
+		d.json.values += d.p.Events - before
+		d.json.lineHas, d.json.skip = false, false
 	}
-	d.json.values++
-	d.json.lineHas = true
-	d.applyMatch(end)
-	return end
+	return next
 }
 
 func (d *Decoder) beginDocument() {
@@ -170,6 +169,7 @@ func (d *Decoder) endDocument(end int) {
 	d.apply(end)
 	if d.form == FormNDJSON {
 		d.learn()
+		d.template.setFrame(nil, "\n")
 	}
 	d.nextEvent()
 	if d.form == FormJSON && !d.totals.streaming && d.p.AfterTerminal == 0 {

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 )
 
 // plainRun returns how many bytes of b come before the first quote or
@@ -70,4 +72,30 @@ func unescape(b []byte) []byte {
 
 func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
+}
+
+// ordinary returns how many bytes of b come before the first quote, backslash
+// or control character: all of them, if there is none.
+func ordinary(b []byte) int {
+	n := 0
+	for ; len(b)-n >= 8; n += 8 {
+		if found := special(b[n:]); found != 0 {
+			return n + bits.TrailingZeros64(found)>>3
+		}
+	}
+	for n < len(b) && b[n] != '"' && b[n] != '\\' && b[n] >= ' ' {
+		n++
+	}
+	return n
+}
+
+// special looks at the first eight bytes of b for quotes, backslashes and
+// control characters. The lowest bit that is set is in the byte of the first;
+// what is set above it means nothing. A loop over bytes costs more, since where
+// it ends is a surprise each time.
+func special(b []byte) uint64 {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	x := binary.LittleEndian.Uint64(b)
+	quote, escape := x^'"'*ones, x^'\\'*ones
+	return ((quote-ones)&^quote | (escape-ones)&^escape | (x-' '*ones)&^x) & tops
 }

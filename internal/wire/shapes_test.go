@@ -177,6 +177,16 @@ var shapes = []struct {
 		want{terminal: "error", finish: "error", position: "first", class: "server_error", code: "server_error"},
 	},
 	{
+		"an error that gets its name behind the data", sseType,
+		events(`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"b"}}]}`) + "data: {\"choices\":[{\"delta\":{\"content\":\"c\"}}]}\nevent: error\n\n",
+		want{terminal: "error", text: "ab", content: 2, position: "mid", class: "server_error"},
+	},
+	{
+		"an error by name alone whose blank line is missing", sseType,
+		events(`{"choices":[{"delta":{"content":"a"}}]}`) + "event: error\ndata: {\"message\":\"busy\"}\n",
+		want{terminal: "error", text: "a", content: 1, position: "mid", class: "server_error"},
+	},
+	{
 		"a flat code and message", sseType,
 		events(`{"code":50508,"message":"Service busy","data":null}`),
 		want{terminal: "error", position: "first", class: "server_error", code: "50508"},

@@ -8,8 +8,10 @@ import "bytes"
 type sseState struct {
 	line   []byte // the beginning of a line that has not ended, up to Decoder.keep
 	mode   lineMode
-	skipLF bool // the last byte was a CR: an LF belongs to it
-	lf, cr int  // the next of each in what Write was given
+	skipLF bool   // the last byte was a CR: an LF belongs to it
+	in     []byte // what Write was given
+	lf     int    // the next line end in it
+	begin  int    // where the current event begins in it; -1 for earlier, or behind a comment
 
 	name   eventName
 	fields int  // fields of the current event other than data
@@ -39,16 +41,26 @@ const (
 // readSSE reads p[i:].
 func (d *Decoder) readSSE(p []byte, i int) {
 	s := &d.sse
-	s.lf, s.cr = i-1, i-1
+	s.in, s.lf = p, i-1
 	if s.skipLF && p[i] == '\n' {
 		i++
 	}
 	s.skipLF = false
+	s.begin = -1
+	if s.idle() {
+		s.begin = i
+	}
 	for i < len(p) {
+		if i == s.begin {
+			if i = d.matchEvents(p, i, 0); i == len(p) {
+				break
+			}
+			s.begin = i
+		}
 		end := s.lineEnd(p, i)
 		if end == len(p) {
 			d.holdLine(p[i:])
-			return
+			break
 		}
 		next := end + 1
 		if p[end] == '\r' {
@@ -61,17 +73,23 @@ func (d *Decoder) readSSE(p []byte, i int) {
 		d.endLine(p[i:end], next)
 		i = next
 	}
+	s.in = nil
+}
+
+// idle reports whether nothing of the next event has passed.
+func (s *sseState) idle() bool {
+	return s.lines == 0 && s.fields == 0 && len(s.line) == 0 && s.mode == lineHeld && !s.bare
 }
 
 // lineEnd returns the place of the next line end in p[i:], or len(p).
 func (s *sseState) lineEnd(p []byte, i int) int {
+	if p[i] == '\n' {
+		return i // every event has one such line
+	}
 	if s.lf < i {
 		s.lf = find(p, i, '\n')
 	}
-	if s.cr < i {
-		s.cr = find(p, i, '\r')
-	}
-	return min(s.lf, s.cr)
+	return find(p[:s.lf], i, '\r')
 }
 
 func find(p []byte, i int, c byte) int {
@@ -172,6 +190,7 @@ func (d *Decoder) field(line []byte, end int) {
 		d.endBareLine(end)
 	case line[0] == ':':
 		d.keepalive()
+		s.begin = -1
 	default:
 		s.fields++
 	}

@@ -5,6 +5,7 @@ func (d *Decoder) data(data []byte) {
 	s := &d.sse
 	if s.lines == 0 && s.name == nameOther && d.template.match(data) {
 		s.lines, s.fast = 1, true
+		d.refRaw(data)
 		d.partial += int64(len(data))
 		return
 	}
@@ -72,7 +73,7 @@ func (d *Decoder) endBareLine(end int) {
 	switch d.scan.state {
 	case docDone:
 		d.apply(end)
-		d.endEvent()
+		d.endEvent(end)
 	case docBad:
 		d.leaveBare()
 	}
@@ -82,13 +83,14 @@ func (d *Decoder) endBareLine(end int) {
 func (d *Decoder) leaveBare() {
 	if d.sse.bare {
 		d.malformed()
-		d.endEvent()
+		d.endEvent(-1)
 	}
 }
 
 // dispatch takes the blank line that ends an event before offset end.
 func (d *Decoder) dispatch(end int) {
 	s := &d.sse
+	d.lateName()
 	switch {
 	case s.bare:
 		return
@@ -97,7 +99,11 @@ func (d *Decoder) dispatch(end int) {
 			d.keepalive() // an event with no data is not dispatched
 		}
 	case s.fast:
-		d.applyMatch(end)
+		d.matched(1, end)
+		if d.template.counted {
+			d.totals.counts.merge(&d.template.counts)
+		}
+		d.learnFrame(end)
 	case s.done:
 		d.totals.sentinel = true
 		d.event()
@@ -105,7 +111,16 @@ func (d *Decoder) dispatch(end int) {
 	default:
 		d.document(end)
 	}
-	d.endEvent()
+	d.endEvent(end)
+}
+
+// lateName scans data that matched the template before its event got a name
+// that changes what it means.
+func (d *Decoder) lateName() {
+	if s := &d.sse; s.fast && s.name != nameOther {
+		s.fast = false
+		d.scan.feed(d.rawEvent())
+	}
 }
 
 // document takes the data of a whole event, which the scanner has read.
@@ -125,16 +140,27 @@ func (d *Decoder) document(end int) {
 		d.apply(end)
 		if s.lines == 1 && s.name == nameOther {
 			d.learn()
+			d.learnFrame(end)
 		}
 	}
 }
 
-func (d *Decoder) endEvent() {
+// learnFrame notes in which frame the event came that ends before offset end.
+func (d *Decoder) learnFrame(end int) {
+	if s := &d.sse; s.begin >= 0 {
+		d.template.frame(s.in[s.begin:end], d.rawEvent())
+	}
+}
+
+// endEvent makes ready for the next event, which begins at offset next, or has
+// begun if that is negative.
+func (d *Decoder) endEvent(next int) {
 	s := &d.sse
 	if !s.fast {
 		d.nextEvent()
 	}
-	d.partial = 0
+	d.raw, d.rawRef, d.partial = d.raw[:0], nil, 0
+	s.begin = next
 	s.name, s.fields, s.lines = nameOther, 0, 0
 	s.blank, s.fast, s.done, s.bare = false, false, false, false
 }
@@ -150,10 +176,14 @@ func (d *Decoder) endSSE() {
 		d.field(s.line, 0)
 		s.line = nil
 	}
+	d.lateName()
 	switch {
 	case s.done:
 		d.totals.sentinel = true
-	case s.lines > 0 && !s.fast && !s.bare && d.scan.finish() && (d.ev.failed() || s.name == nameError):
+	case s.lines == 0 || s.fast || s.bare || !d.scan.finish():
+	case s.name == nameError:
+		d.fail(d.rawEvent(), d.ev.place, 0)
+	case d.ev.failed():
 		d.apply(0)
 	}
 	t := &d.totals

@@ -20,11 +20,11 @@ type Decoder struct {
 
 	scan     scanner
 	ev       event
-	template template
-	rawRef   []byte // the data of the current event, when it lies in what Write was given
-	raw      []byte // else a copy of it, up to keep
-	keep     int    // how much of a line or an event is kept: keepFrame
-	partial  int64  // bytes of the event that is not finished
+	template *template // nil before there was content
+	rawRef   []byte    // the data of the current event, when it lies in what Write was given
+	raw      []byte    // else a copy of it, up to keep
+	keep     int       // how much of a line or an event is kept: keepFrame
+	partial  int64     // bytes of the event that is not finished
 
 	sse    sseState
 	json   jsonState
@@ -161,7 +161,7 @@ func (d *Decoder) read(p []byte, i int) {
 		d.readSSE(p, i)
 	case FormJSON, FormNDJSON, FormArray:
 		if i = d.readJSON(p, i); i < len(p) {
-			d.form, d.json = FormSSE, jsonState{}
+			d.form, d.json, d.template = FormSSE, jsonState{}, nil
 			d.readSSE(p, i)
 		}
 	case FormBedrock:

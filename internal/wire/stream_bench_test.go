@@ -50,11 +50,11 @@ func (s deltas) make() []byte {
 }
 
 // BenchmarkDecoder reads a stream of small events in the pieces that a
-// transport hands out: an event at a time, or what a buffer of 4 KiB holds.
+// transport hands out: an event at a time, or what a buffer holds.
 func BenchmarkDecoder(b *testing.B) {
 	for _, s := range benchStreams {
 		body := s.make()
-		for name, size := range map[string]int{"4KiB": 4096, "event": len(body) / benchEvents} {
+		for name, size := range map[string]int{"4KiB": 4096, "64KiB": 64 << 10, "event": len(body) / benchEvents} {
 			b.Run(s.name+"/"+name, func(b *testing.B) {
 				b.SetBytes(int64(len(body)))
 				b.ReportAllocs()

@@ -1,6 +1,9 @@
 package wire
 
-import "strconv"
+import (
+	"math/bits"
+	"strconv"
+)
 
 // Usage is what an answer says that it consumed. Known is false when it never
 // said so, which is not the same as nothing.
@@ -79,11 +82,20 @@ func (c *counts) set(s slot, text []byte) {
 		}
 		return
 	}
-	if v, ok := parseCount(text); ok && (v != 0 || !c.has(field)) {
+	if v, ok := parseCount(text); ok {
+		c.put(field, v)
+	}
+}
+
+func (c *counts) put(field slot, v int64) {
+	if v != 0 || !c.has(field) {
 		c.seen |= 1 << field
 		c.n[field] = v
 	}
 }
+
+// clear forgets all of them.
+func (c *counts) clear() { c.seen, c.cost = 0, 0 }
 
 func (c *counts) has(field slot) bool { return c.seen&(1<<field) != 0 }
 
@@ -97,11 +109,9 @@ func (c *counts) merge(later *counts) {
 		return
 	}
 	c.seen &^= 1 << countTotal // of other parts; summed up if it is not said again
-	for field := range countFields {
-		if v := later.n[field]; later.has(field) && (v != 0 || !c.has(field)) {
-			c.seen |= 1 << field
-			c.n[field] = v
-		}
+	for seen := later.seen; seen != 0; seen &= seen - 1 {
+		field := slot(bits.TrailingZeros16(seen))
+		c.put(field, later.n[field])
 	}
 }
 

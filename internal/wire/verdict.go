@@ -35,21 +35,29 @@ func (d *Decoder) apply(end int) {
 	d.endings(end)
 }
 
-// applyMatch takes note of an event that matched the template.
-func (d *Decoder) applyMatch(end int) {
-	d.event()
-	d.content(end)
-	if d.template.counted {
-		d.totals.counts.merge(&d.template.counts)
+// matched takes note of n events that matched the template, the first of which
+// ended at offset end.
+func (d *Decoder) matched(n, end int) {
+	d.totals.events += n
+	d.totals.content += n
+	d.p.Events += n
+	d.p.Content += n
+	if d.p.AfterContent == 0 {
+		d.p.AfterContent = end
 	}
 }
 
 // learn makes the event in d.ev the template, if the next is likely to be one
 // like it.
 func (d *Decoder) learn() {
-	if raw := d.rawEvent(); int64(len(raw)) == d.partial && !d.ev.collect {
-		d.template.learn(raw, &d.ev)
+	raw := d.rawEvent()
+	if d.ev.collect || int64(len(raw)) != d.partial || !d.ev.exemplary(raw) {
+		return
 	}
+	if d.template == nil {
+		d.template = new(template)
+	}
+	d.template.learn(raw, &d.ev)
 }
 
 // says reports whether the event in d.ev has content.
