@@ -41,12 +41,12 @@ func waitingStacks() []waitingStack {
 	return []waitingStack{
 		{
 			name:    "backoff",
-			options: []steady.Option{steady.WithRetry(append(long, steady.Delays(10*time.Minute, 10*time.Minute), steady.PlusMinus(0))...)},
+			options: []steady.Option{steady.WithRetry(append(long, steady.Delays(10*time.Minute, 10*time.Minute), steady.PlusMinus(0))...), steady.WithPace(steady.NoPace())},
 			base:    func() http.RoundTripper { return statuses(429) },
 			sent:    1,
 		}, {
 			name:    "Retry-After",
-			options: []steady.Option{steady.WithRetry(long...)},
+			options: []steady.Option{steady.WithRetry(long...), steady.WithPace(steady.NoPace())},
 			base:    func() http.RoundTripper { return play(step{status: 429, header: after("600")}) },
 			sent:    1,
 		}, {

@@ -8,9 +8,10 @@ import (
 // line is who waits in a queue, ordered by when their calls began. A re-send has
 // come with its call, and so stands before calls that are younger.
 type line struct {
-	all  []*waiter // those that have left stay until they are at an end
-	live int       // how many have not left
-	owed int       // the cost of those
+	all        []*waiter // those that have left stay until they are at an end
+	live       int       // how many have not left
+	owed       int       // the cost of those,
+	owedTokens int       // and in tokens of the model
 }
 
 // add puts w in line.
@@ -24,6 +25,7 @@ func (l *line) add(w *waiter) {
 	l.all[i] = w
 	l.live++
 	l.owed += w.p.cost
+	l.owedTokens += w.p.charge.reserved
 }
 
 // remove takes w out of line, wherever it stands.
@@ -31,6 +33,7 @@ func (l *line) remove(w *waiter) {
 	w.gone = true
 	l.live--
 	l.owed -= w.p.cost
+	l.owedTokens -= w.p.charge.reserved
 	i, n := 0, len(l.all)
 	for ; i < n && l.all[i].gone; i++ {
 		l.all[i] = nil

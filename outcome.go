@@ -55,7 +55,7 @@ type verdict struct {
 	hinted  bool          // the answer names wait
 	looked  time.Duration // that the judging took, which counts as waiting
 	usage   wire.Usage
-	header  http.Header   // of the response, if there is one
+	header  http.Header // of the response, if there is one
 }
 
 // mayBeDone reports whether the request may have been done, and billed, although

@@ -44,7 +44,7 @@ func (c *limitConfig) newPace() *pace.Pace {
 	}
 	p := pace.Config{Start: 20, Burst: 10, MaxFlight: c.maxInFlight, Random: rand.Float64, Breaker: c.holder != nil}
 	if c.limited {
-		p.Start, p.Ceiling = float64(c.rate), float64(c.rate)
+		p.Start, p.Ceiling = c.rate, c.rate
 	}
 	return pace.New(p)
 }
@@ -52,9 +52,12 @@ func (c *limitConfig) newPace() *pace.Pace {
 // paced returns how long the pace makes the next attempt wait. Calls that may not
 // wait at all it does not keep: it is an estimate, and to be refused for one is
 // worse than to ask the provider. q.mu must be held.
-func (q *queue) paced(now time.Time) time.Duration {
+func (q *queue) paced(p *limitPass, now time.Time) time.Duration {
 	if q.pace == nil || q.cfg.ownWait() == 0 {
 		return 0
+	}
+	if wait := q.pace.TokensWait(now, p.charge.reserved); wait > 0 {
+		return wait
 	}
 	ok, wait := q.pace.Ready(now)
 	switch {
@@ -70,7 +73,7 @@ func (q *queue) paced(now time.Time) time.Duration {
 func (q *queue) speed() float64 {
 	r := math.Inf(1)
 	if q.bucket != nil {
-		r = float64(q.cfg.rate) * float64(max(q.line.live, 1)) / float64(max(q.line.owed, 1))
+		r = q.cfg.rate * float64(max(q.line.live, 1)) / float64(max(q.line.owed, 1))
 	}
 	if q.pace != nil {
 		r = min(r, q.pace.Speed())
@@ -90,7 +93,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	now = time.Now()
 	q.pace.Headers(now, &p.pass)
 	if any {
-		q.pace.Told(now, &p.pass, told)
+		q.tell(p, told, now)
 	}
 	q.holding(now) // it may be over
 }
@@ -104,8 +107,14 @@ func (q *queue) refused(p *limitPass, v verdict) {
 	now := time.Now()
 	q.learn(p, v, now)
 	if any {
-		q.pace.Told(now, &p.pass, told)
+		q.tell(p, told, now)
 	}
+}
+
+// tell tells the pace what the answer to p's attempt says is left. q.mu must be held.
+func (q *queue) tell(p *limitPass, told pace.Quotas, now time.Time) {
+	q.pace.Told(now, &p.pass, told)
+	q.tight.Store(q.pace.TokensTight(now))
 }
 
 // learn tells the pace, once, what became of p's attempt. q.mu must be held.

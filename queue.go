@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/steadyhttp/steady/internal/pace"
-	"golang.org/x/time/rate"
 )
 
 // queue is the one place in which the calls of a key wait: for a token, for a
@@ -21,12 +20,14 @@ type queue struct {
 	key string
 	cfg *limitConfig
 
-	brownOut atomic.Bool // as the pace sees it, for who must not take mu
+	brownOut atomic.Bool  // as the pace sees it, for who must not take mu
+	tight    atomic.Bool  // the provider has told that few tokens are left
 	toldAt   atomic.Int64 // when headers were read last, in Unix nanoseconds
 
-	mu       sync.Mutex    // guards the rest
-	bucket   *rate.Limiter // nil without a rate limit
-	pace     *pace.Pace    // nil if it is not to be learned
+	mu       sync.Mutex // guards the rest
+	bucket   *bucket    // nil without a rate limit
+	tokens   *bucket    // of the model; nil without a limit
+	pace     *pace.Pace // nil if it is not to be learned
 	inFlight int
 	line     line
 	up       *waiter // whose turn it was at the last look
@@ -39,11 +40,11 @@ type queue struct {
 const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
-	q := &queue{key: key, cfg: cfg, pace: cfg.newPace()}
+	q := &queue{key: key, cfg: cfg, pace: cfg.newPace(), tokens: cfg.newTokens()}
 	if cfg.limited {
-		q.bucket = rate.NewLimiter(cfg.rate, cfg.burst)
+		q.bucket = newBucket(cfg.rate, cfg.burst)
 		if cfg.initialSet {
-			q.bucket.AllowN(time.Now(), cfg.burst-cfg.initial)
+			q.bucket.pay(cfg.burst-cfg.initial, time.Now())
 		}
 	}
 	return q
@@ -84,55 +85,30 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	if q.cfg.maxInFlight > 0 && q.inFlight >= q.cfg.maxInFlight {
 		return forever, byNobody
 	}
-	if wait = max(q.lacking(p.cost, now), q.ramp.wait(now)); wait > 0 {
+	if wait = max(q.lacking(p, now), q.ramp.wait(now)); wait > 0 {
 		return wait, byNobody
 	}
-	if wait = q.paced(now); wait > 0 && by == byNobody { // a probe is not kept
+	if wait = q.paced(p, now); wait > 0 && by == byNobody { // a probe is not kept
 		return wait, byNobody
 	}
 	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
 		wait, by = q.holding(now)
 		return max(wait, 1), by // never 0: it has not been let in
 	}
-	q.pay(p.cost, now)
+	q.bucket.pay(p.cost, now)
+	q.tokens.pay(p.charge.reserved, now)
 	q.ramp.went(now)
 	q.inFlight++
 	if q.pace != nil {
 		p.pass = q.pace.Sent(now)
+		q.pace.Spent(now, &p.pass, p.charge.reserved)
 	}
 	return 0, byNobody
 }
 
-// lacking returns how long until the bucket can pay for n: a request heavier
-// than the bucket asks for a full one. q.mu must be held.
-func (q *queue) lacking(n int, now time.Time) time.Duration {
-	if q.bucket == nil {
-		return 0
-	}
-	return q.until(float64(min(n, q.cfg.burst)), now)
-}
-
-// until returns how long until the bucket has, or would have, n tokens. q.mu must
-// be held.
-func (q *queue) until(n float64, now time.Time) time.Duration {
-	const hair = 1e-6 // of a token: float64's rounding, not a wait
-	short := n - q.bucket.TokensAt(now)
-	if short <= hair {
-		return 0
-	}
-	return time.Duration(min(math.Round(short/float64(q.cfg.rate)*float64(time.Second)), math.MaxInt64/2))
-}
-
-// pay takes n tokens, and leaves a debt where there are fewer. q.mu must be held.
-func (q *queue) pay(n int, now time.Time) {
-	if q.bucket == nil {
-		return
-	}
-	if n > q.cfg.burst { // ReserveN takes no more than the burst
-		q.bucket.SetBurstAt(now, n)
-		defer q.bucket.SetBurstAt(now, q.cfg.burst)
-	}
-	q.bucket.ReserveN(now, n)
+// lacking returns how long until the buckets can pay for p. q.mu must be held.
+func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {
+	return max(q.bucket.wait(0, p.cost, now), q.tokens.wait(0, p.charge.reserved, now))
 }
 
 // leave ends p's attempt that was in flight, of which v became. The tokens are
@@ -143,12 +119,13 @@ func (q *queue) leave(p *limitPass, v verdict) {
 	defer q.mu.Unlock()
 	now := time.Now()
 	q.inFlight--
-	if v.outcome == outcomeRefused && q.bucket != nil {
-		q.bucket.AllowN(now, -p.cost) // a credit; TestUpstreamCredit pins that it is one
+	if v.outcome == outcomeRefused {
+		q.bucket.credit(p.cost, now)
 	}
+	q.settle(p, v, now)
 	q.learn(p, v, now)
 	if any {
-		q.pace.Told(now, &p.pass, told)
+		q.tell(p, told, now)
 	}
 	q.wakeNext(now)
 }
@@ -198,7 +175,7 @@ func (q *queue) retire() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
-	full := q.bucket == nil || q.bucket.TokensAt(now) >= float64(q.cfg.burst)
+	full := q.bucket.full(now) && q.tokens.full(now)
 	_, by := q.holding(now)
 	if q.inFlight > 0 || q.line.live > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {
 		return false

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/steadyhttp/steady/internal/pace"
-	"golang.org/x/time/rate"
 )
 
 // LimitOption is an option of [RateLimit] and [WithRateLimit].
@@ -20,19 +19,21 @@ type limitOption func(*limitConfig)
 func (f limitOption) applyLimit(c *limitConfig) { f(c) }
 
 type limitConfig struct {
-	limited     bool // by rate and burst
-	rate        rate.Limit
-	burst       int
-	initial     int  // how full the bucket is at first
-	initialSet  bool // else it is full
-	maxInFlight int  // 0 without a limit
-	maxWait     time.Duration
-	maxWaitSet  bool
-	patience    time.Duration
-	keyer       *keyer
-	pace        paceConfig
-	observer    Observer // nil means none
-	holder      holder   // nil without one
+	limited      bool    // by rate and burst
+	rate         float64 // per second
+	burst        int
+	initial      int  // how full the bucket is at first
+	initialSet   bool // else it is full
+	maxInFlight  int  // 0 without a limit
+	perMinute    int  // tokens of the model; 0 without a limit
+	perMinuteSet bool
+	maxWait      time.Duration
+	maxWaitSet   bool
+	patience     time.Duration
+	keyer        *keyer
+	pace         paceConfig
+	observer     Observer // nil means none
+	holder       holder   // nil without one
 }
 
 func defaultLimitConfig() limitConfig {
@@ -40,7 +41,7 @@ func defaultLimitConfig() limitConfig {
 }
 
 func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
-	c.limited, c.rate, c.burst = true, rate.Limit(perSecond), burst
+	c.limited, c.rate, c.burst = true, perSecond, burst
 	for _, opt := range opts {
 		opt.applyLimit(c)
 	}
@@ -49,8 +50,9 @@ func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
 func (c *limitConfig) validate() error {
 	var f flaws
 	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1),
-		"RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", float64(c.rate), c.burst)
+		"RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", c.rate, c.burst)
 	f.add(c.initialSet && (c.initial < 0 || c.initial > c.burst), "InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst)
+	f.add(c.perMinuteSet && !(c.perMinute > 0 && c.perMinute < 1e12), "TokensPerMinute(%d): must be positive and less than 1e12", c.perMinute)
 	f.add(c.maxInFlight < 0, "MaxInFlight(%d): must not be negative", c.maxInFlight)
 	f.add(c.maxWait < 0, "MaxWait(%v): must not be negative", c.maxWait)
 	f.add(c.patience < 0, "Patience(%v): must not be negative", c.patience)
@@ -166,14 +168,15 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
+	inner = p.weigh(t.queues.get(p.key, c.began), inner)
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
 			p.release(verdict{outcome: outcomeFailed})
 		}
 	}()
-	if err := p.again(req); err != nil {
-		closeBody(req)
+	if err := p.again(inner); err != nil {
+		closeBody(inner)
 		return nil, err
 	}
 	c.register(p)
@@ -213,7 +216,8 @@ type limitPass struct {
 	c      *call
 	ctx    context.Context // the caller's
 	key    string
-	cost   int
+	cost   int           // of the rate limit
+	charge charge        // in tokens of the model, if that matters
 	waited time.Duration // for the last turn
 
 	pass   pace.Pass // of the attempt under way; the queue's mu guards it

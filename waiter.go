@@ -99,8 +99,8 @@ func (w *waiter) sleep(d time.Duration) (ended bool) {
 // time. q.mu must be held.
 func (q *queue) hopeless(w *waiter, now time.Time) error {
 	wait, by := q.holding(now)
-	if by == byNobody && q.bucket != nil {
-		wait = q.until(float64(q.line.owed)+float64(min(w.p.cost, q.cfg.burst)), now)
+	if by == byNobody {
+		wait = max(q.bucket.wait(q.line.owed, w.p.cost, now), q.tokens.wait(q.line.owedTokens, w.p.charge.reserved, now))
 	}
 	left, err := q.patience(w, by, now)
 	if by == byNobody {

@@ -38,8 +38,9 @@ type Pass struct {
 	flying int // in flight when it was sent, itself included
 	held   cause
 	probe  bool
-	low    bool // sent below the place where the limit was found
-	heard  bool // its headers have come
+	low    bool    // sent below the place where the limit was found
+	heard  bool    // its headers have come
+	tokens float64 // that all attempts up to it were taken to cost
 }
 
 // Config is what a pace knows beforehand.
@@ -81,8 +82,9 @@ type Pace struct {
 	firstByte, answer estimate
 	silentFrom        time.Time // the first attempt since anything was heard
 
-	quotas quotas // what the provider says is left
-	down   bool   // see Down
+	quotas quotas  // what the provider says is left
+	tokens float64 // that the attempts so far were taken to cost
+	down   bool    // see Down
 	downAt time.Time
 }
 
@@ -115,7 +117,7 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 	if p.cfg.Without.has(NoPace) {
 		return true, 0
 	}
-	if wait := p.quotas.wait(now); wait > 0 {
+	if wait := p.quotas.requests.wait(now, 1); wait > 0 {
 		return false, wait
 	}
 	if p.free() {
@@ -157,7 +159,7 @@ func (p *Pace) Sent(now time.Time) Pass {
 	} else {
 		p.bucket.AllowN(now, 1)
 	}
-	p.quotas.take(now)
+	p.quotas.requests.take(now, 1)
 	p.slots.watch(a)
 	return a
 }
@@ -230,7 +232,8 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	suspect := o == Rejected
 	if o == Overloaded { // a few of these say nothing about the rate
 		pure := p.cfg.Breaker && p.recent.run() == p.recent.refused(8) // which is for the breaker
-		suspect = !pure && a.flying > 1 && (p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5)
+		often := !pure && (p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5)
+		suspect = a.flying > 1 && (often || p.bet.on && a.seq < p.bet.last+30)
 	}
 	switch {
 	case p.hold.on:

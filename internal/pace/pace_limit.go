@@ -54,7 +54,7 @@ func (p *Pace) grow(now time.Time) {
 		if p.bet.chance > 0 {
 			dt /= 4
 		}
-		if !p.bet.trial && (p.rate.value() < 1.5*p.accepted.rate(now) || p.seq < 20) {
+		if !p.bet.trial && (p.rate.value()*(1-p.bet.chance) < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
 			if p.cfg.Without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)

@@ -33,9 +33,11 @@ const longest = time.Minute
 // Told takes note of what the answer to a said is left. Attempts that were sent
 // after a are not in it yet.
 func (p *Pace) Told(now time.Time, a *Pass, q Quotas) {
-	since := float64(p.seq - a.seq)
 	if q.Requests.Known && (q.Requests.Refills || q.Requests.Reset <= longest) { // else it is no matter of pace
-		p.quotas.requests = open(now, q.Requests, since)
+		p.quotas.requests = open(now, q.Requests, float64(p.seq-a.seq))
+	}
+	if q.Tokens.Known && (q.Tokens.Refills || q.Tokens.Reset <= longest) {
+		p.quotas.tokens = open(now, q.Tokens, p.tokens-a.tokens)
 	}
 }
 
@@ -76,9 +78,35 @@ func (a *account) wait(now time.Time, n float64) time.Duration {
 	return max(wait, 1)
 }
 
-func (q *quotas) wait(now time.Time) time.Duration { return q.requests.wait(now, 1) }
+// TokensTight reports whether so few tokens are left, by the provider's word, that
+// it matters what a request costs.
+func (p *Pace) TokensTight(now time.Time) bool {
+	a := &p.quotas.tokens
+	a.fill(now)
+	return !a.until.IsZero() && a.left < a.limit/4
+}
 
-func (q *quotas) take(now time.Time) {
-	q.requests.fill(now)
-	q.requests.left--
+// TokensWait is how long until an attempt that costs n tokens may go by the
+// provider's word. One that is heavier than the limit goes when all of it is there.
+func (p *Pace) TokensWait(now time.Time, n int) time.Duration {
+	a := &p.quotas.tokens
+	need := float64(n)
+	if a.limit > 0 {
+		need = min(need, a.limit)
+	}
+	return a.wait(now, need)
+}
+
+// Spent takes note that a, which has just been sent, costs n tokens.
+func (p *Pace) Spent(now time.Time, a *Pass, n int) {
+	p.quotas.tokens.take(now, float64(n))
+	p.tokens += float64(n)
+	a.tokens = p.tokens
+}
+
+func (a *account) take(now time.Time, n float64) {
+	if !a.until.IsZero() {
+		a.fill(now)
+		a.left -= n
+	}
 }

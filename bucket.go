@@ -1,0 +1,58 @@
+package steady
+
+import (
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// bucket is a token bucket that fills by perSecond up to most, and may be left in
+// debt. A nil one is no limit. The mu of its queue guards it.
+type bucket struct {
+	tokens    *rate.Limiter
+	perSecond float64
+	most      int
+}
+
+func newBucket(perSecond float64, most int) *bucket {
+	return &bucket{tokens: rate.NewLimiter(rate.Limit(perSecond), most), perSecond: perSecond, most: most}
+}
+
+// wait returns how long until n can be paid for when ahead are paid for before:
+// what is heavier than the bucket asks for a full one.
+func (b *bucket) wait(ahead, n int, now time.Time) time.Duration {
+	if b == nil {
+		return 0
+	}
+	const hair = 1e-6 // of a token: float64's rounding, not a wait
+	short := float64(ahead) + float64(min(n, b.most)) - b.tokens.TokensAt(now)
+	if short <= hair {
+		return 0
+	}
+	return time.Duration(min(math.Round(short/b.perSecond*float64(time.Second)), math.MaxInt64/2))
+}
+
+// pay takes n, and leaves a debt where there are fewer.
+func (b *bucket) pay(n int, now time.Time) {
+	if b == nil {
+		return
+	}
+	if n > b.most { // ReserveN takes no more than the burst
+		b.tokens.SetBurstAt(now, n)
+		defer b.tokens.SetBurstAt(now, b.most)
+	}
+	b.tokens.ReserveN(now, n)
+}
+
+// credit gives n back. TestUpstreamCredit pins that it does.
+func (b *bucket) credit(n int, now time.Time) {
+	if b != nil {
+		b.tokens.AllowN(now, -n)
+	}
+}
+
+// full reports whether b is no different from a new one.
+func (b *bucket) full(now time.Time) bool {
+	return b == nil || b.tokens.TokensAt(now) >= float64(b.most)
+}
