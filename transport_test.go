@@ -75,7 +75,7 @@ func TestAnOpenBreakerHoldsTheQueueAndOneProbeEndsIt(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return respond(req, status, nil, nil), nil
 		})
-		rt := must(t)(steady.New(steady.WithBase(base)))
+		rt := must(t)(steady.New(steady.WithBase(base), steady.WithPace(steady.NoPace())))
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
