@@ -15,7 +15,7 @@ import (
 )
 
 // A client is one way to make the calls of the batch. All of them use the real
-// openai-go SDK, and all know the provider's limit.
+// openai-go SDK, and all but one know the provider's limit.
 type client struct {
 	name  string // in the JSON
 	label string // in the table
@@ -24,15 +24,22 @@ type client struct {
 }
 
 // labels are the clients' names in the order in which they are shown.
-var labels = [4]string{"no retries", "SDK retries", "sleep(1s)", "Steady"}
+var labels = [...]string{"no retries", "SDK retries", "sleep(1s)", "Steady", "Steady, untold"}
 
-// newClients returns the four ways, each of which talks to the server at its URL.
-func newClients(limit float64, urls [4]string) ([]client, error) {
-	rt, err := steady.New(steady.WithRateLimit(limit, int(limit)))
+const ways = len(labels)
+
+// newClients returns the ways, each of which talks to the server at its URL. The
+// last one is not told the limit.
+func newClients(limit float64, urls [ways]string) ([]client, error) {
+	told, err := steady.New(steady.WithRateLimit(limit, int(limit)))
 	if err != nil {
 		return nil, err
 	}
-	stack := &http.Client{Transport: rt}
+	untold, err := steady.New()
+	if err != nil {
+		return nil, err
+	}
+	stack, learning := &http.Client{Transport: told}, &http.Client{Transport: untold}
 	none, sdk, sleep := pool(), pool(), pool()
 	noRetries := option.WithMaxRetries(0)
 	return []client{
@@ -40,6 +47,7 @@ func newClients(limit float64, urls [4]string) ([]client, error) {
 		{"sdk", labels[1], paced(limit, chat(urls[1], sdk)), sdk.CloseIdleConnections},
 		{"sleep", labels[2], paced(limit, sleeping(chat(urls[2], sleep, noRetries))), sleep.CloseIdleConnections},
 		{"steady", labels[3], chat(urls[3], stack, noRetries), stack.CloseIdleConnections},
+		{"untold", labels[4], chat(urls[4], learning, noRetries), learning.CloseIdleConnections},
 	}, nil
 }
 

@@ -39,7 +39,7 @@ func TestTheDemoPrintsItsFiguresAsJSONAndNothingElse(t *testing.T) {
 	if err := dec.Decode(&got); err != nil || dec.More() || stderr != "" {
 		t.Fatalf("stdout is not one JSON value (%v), or stderr is not empty: %q", err, stderr)
 	}
-	if got.Server.Calls != 150 || got.Server.LimitRPS != 45 || len(got.Runs) != 4 {
+	if got.Server.Calls != 150 || got.Server.LimitRPS != 45 || len(got.Runs) != 5 {
 		t.Errorf("got %+v", got)
 	}
 	steady := got.Runs[3]
@@ -70,7 +70,7 @@ func TestTheDemoPrintsATableWithoutColourWhereThereIsNoTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"no retries", "SDK retries", "sleep(1s)", "Steady", "WIRE/SUCCESS", "The server allowed 45"} {
+	for _, want := range []string{"no retries", "SDK retries", "sleep(1s)", "Steady, untold", "WIRE/SUCCESS", "The server allowed 45"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the output lacks %q:\n%s", want, stdout)
 		}

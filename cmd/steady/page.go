@@ -15,7 +15,7 @@ var page = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>Steady: one batch, four ways</title>
+<title>Steady: one batch, five ways</title>
 <style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 table { border-collapse: collapse; margin: 1.5rem 0 }
@@ -24,7 +24,7 @@ th:first-child, td:first-child { text-align: left }
 tr.steady { font-weight: 600 }
 svg { max-width: 100%; height: auto }
 </style>
-<h1>One batch, four ways</h1>
+<h1>One batch, five ways</h1>
 <p>{{.Sentence}}</p>
 {{.Chart}}
 <p>Calls answered in each second. The dashed line is what the server allows to a client that sends at its limit.</p>

@@ -70,8 +70,8 @@ feed:
 // runAll runs the batch through all clients at the same time, each against a
 // server of its own.
 func runAll(ctx context.Context, sc scenario, progress func(client string)) ([]run, error) {
-	var urls [4]string
-	var counts [4]func() (wire, billed int)
+	var urls [ways]string
+	var counts [ways]func() (wire, billed int)
 	for i := range urls {
 		srv := sc.server()
 		defer srv.Close()
