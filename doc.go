@@ -17,7 +17,7 @@
 // them. [New] stacks them so, outermost first; [Chain] stacks them as you say:
 //
 //	SDK         answers Stainless SDKs so that their retries do not multiply ours
-//	RateLimit   the one queue: the rate and the number in flight that you set
+//	RateLimit   the one queue: the limits that you set, the pace that the provider teaches
 //	Breaker     says when the provider is down
 //	Retry       full jitter, Retry-After, one limit per call, a budget for all
 //	Attempt     timeouts, what an answer means, and that a broken one never looks whole
@@ -28,7 +28,12 @@
 // ended, and asks before it sends another. No slot is held while a call backs
 // off. In New an open breaker holds the queue instead of refusing its calls: one
 // of them goes as a probe, and when it succeeds the others follow at a pace that
-// rises from a quarter of the former one.
+// rises from a quarter of the former one. The queue holds in the same way when the
+// provider rejects everything.
+//
+// The queue learns from what is accepted and what is refused how many attempts a
+// second, and how many at a time, the provider takes ([WithPace]); docs/pace.md
+// explains how. It also heeds what the provider's headers say is left.
 //
 // What an answer means is read from its status, its headers and the beginning of
 // its body, by fields that providers use: a 429 may be an empty purse, which is

@@ -21,10 +21,15 @@ type paceConfig struct {
 	on bool
 }
 
-// WithPace makes the queue find out by itself how fast the provider of a key may
-// be called, and how many attempts it lets be under way at a time. It is on in
-// [New], and off in [RateLimit] alone. Limits that you set hold besides: the pace
-// stays below them.
+// WithPace makes the queue find out by itself how many attempts a second, and how
+// many at a time, the provider of a key takes. Nothing is limited until attempts
+// are refused, but that without a rate of yours ten may be out without an answer
+// at first, and ever more from then on. A limit is then found by running into it:
+// what was accepted is where it lies. It heeds the headers in which providers say
+// what is left, and holds the queue when all attempts of late were rejected.
+//
+// It is on in [New], and off in [RateLimit] alone. Limits that you set are
+// ceilings above it. A call with a [MaxWait] of 0 is not kept by it, only by holds.
 func WithPace(opts ...PaceOption) QueueOption {
 	return queueOption(func(c *limitConfig) {
 		c.pace = paceConfig{on: true}

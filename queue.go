@@ -162,11 +162,14 @@ func (q *queue) wakeAll() {
 	}
 }
 
-// state returns how many attempts are under way and how many calls wait.
-func (q *queue) state() (inFlight, waiting int) {
+// state notes what is known now.
+func (q *queue) state(s *KeyState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.inFlight, q.line.live
+	s.InFlight, s.Waiting = q.inFlight, q.line.live
+	if q.pace != nil {
+		s.Pace, s.Slots = q.pace.Limits(time.Now())
+	}
 }
 
 // retire makes an idle queue unusable. A full bucket is no different from a new

@@ -14,8 +14,8 @@ import (
 // usage that its answer tells: expect the estimate to be within a factor of 1.6. A
 // request that is heavier than a whole minute goes when the bucket is full, and
 // leaves it in debt. The default is no limit.
-func TokensPerMinute(n int) LimitOption {
-	return limitOption(func(c *limitConfig) { c.perMinute, c.perMinuteSet = n, true })
+func TokensPerMinute(n int) QueueOption {
+	return queueOption(func(c *limitConfig) { c.perMinute, c.perMinuteSet = n, true })
 }
 
 // charge is what an attempt costs in tokens of the model.

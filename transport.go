@@ -37,8 +37,9 @@ type Transport struct {
 	retry   *retryTransport
 }
 
-// New returns the stack. Without options it has no rate limit and no limit in
-// flight, holds calls while the provider is down, and retries.
+// New returns the stack. Without options it finds out by itself how fast the
+// provider may be called ([WithPace]), holds calls while the provider is down, and
+// retries.
 //
 // The order of opts never changes the order of the layers; [Chain] does that.
 // The error joins all invalid options, so that one run shows them all.
@@ -86,6 +87,8 @@ type KeyState struct {
 	Waiting  int     // calls in the queue
 	Breaker  string  // "closed", "open" or "half-open"
 	Budget   float64 // re-sends that the retry budget would allow now
+	Pace     float64 // attempts a second that the learned pace allows, 0 while it knows no limit
+	Slots    int     // attempts under way that the learned pace allows, 0 while it knows no limit
 }
 
 // State returns the state of every key that the transport remembers, sorted by
@@ -101,7 +104,7 @@ func (t *Transport) State() []KeyState {
 		return s
 	}
 	now := time.Now()
-	t.limit.queues.each(func(key string, q *queue) { s := of(key); s.InFlight, s.Waiting = q.state() })
+	t.limit.queues.each(func(key string, q *queue) { q.state(of(key)) })
 	t.breaker.keys.each(func(key string, b *breaker) { of(key).Breaker = b.stateName() })
 	t.retry.budgets.each(func(key string, b *budget) { of(key).Budget = b.left(now) })
 	all := make([]KeyState, 0, len(states))
@@ -180,7 +183,7 @@ func WithBreaker(opts ...BreakerOption) Option {
 
 // WithRateLimit sets the rate of the [RateLimit] layer: at most perSecond
 // attempts a second for each key, in bursts of at most burst. The default is no
-// limit.
+// limit but the pace that is learned.
 func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
 	return option(func(c *config) { c.limit.apply(perSecond, burst, opts) })
 }

@@ -1,6 +1,9 @@
 package pace
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Down tells the pace whether somebody else, a breaker, holds the calls because
 // the provider fails. What happens meanwhile says nothing about speed.
@@ -33,4 +36,16 @@ func (p *Pace) Chance() bool { return p.bet.chance > 0 }
 // free reports whether the limit that the user has set is the only one known.
 func (p *Pace) free() bool {
 	return p.cfg.Ceiling > 0 && p.rate.searching && p.rate.base >= p.cfg.Ceiling
+}
+
+// Limits returns the attempts per second, and at a time, that are allowed now, 0
+// where no limit is known.
+func (p *Pace) Limits(now time.Time) (perSecond float64, inFlight int) {
+	if !p.rate.searching {
+		perSecond = p.perSecond(now)
+	}
+	if n := min(p.slots.max(), p.slow.max()); n < math.MaxInt32 {
+		inFlight = int(n)
+	}
+	return perSecond, inFlight
 }
