@@ -302,7 +302,7 @@ func (p *Pace) maxFlight() float64 {
 	if p.cfg.MaxFlight > 0 {
 		n = min(n, float64(p.cfg.MaxFlight))
 	}
-	return n
+	return max(1, n) // or nothing would ever be learned again
 }
 
 // apply hands the rate of this moment to the token bucket, which holds a tenth of a second.
