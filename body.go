@@ -36,7 +36,7 @@ func watch(ctx context.Context, resp *http.Response, w watcher) {
 		b.add(w)
 		return
 	}
-	if bodyless(resp) {
+	if settled(resp) {
 		w.bodyEnded(judge(ctx, resp, nil))
 		return
 	}
@@ -61,7 +61,7 @@ func own(ctx context.Context, resp *http.Response, r releaser) {
 		b.owner = r
 		return
 	}
-	if bodyless(resp) {
+	if settled(resp) {
 		r.release()
 		return
 	}
@@ -86,9 +86,24 @@ func bodyless(resp *http.Response) bool {
 		resp.Request != nil && resp.Request.Method == http.MethodHead
 }
 
+// settled reports whether nothing more can become of the attempt that resp answers:
+// it has no body, or one that has been judged as a whole.
+func settled(resp *http.Response) bool {
+	_, whole := resp.Body.(*wholeBody)
+	return whole || bodyless(resp)
+}
+
+// headerOf returns the first value under key, which is in its canonical form.
+func headerOf(resp *http.Response, key string) string {
+	if values := resp.Header[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // streams reports whether resp is sent piece by piece as it is made.
 func streams(resp *http.Response) bool {
-	ct := resp.Header.Get("Content-Type")
+	ct := headerOf(resp, "Content-Type")
 	for _, s := range [...]string{"text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
 		if strings.HasPrefix(ct, s) {
 			return true

@@ -136,10 +136,14 @@ func (t *breakerTransport) refusal(key string) error {
 }
 
 func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, inner, made := enter(req, nil)
+	return t.carry(callOf(req), req)
+}
+
+func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, error) {
+	c, made := enter(c, req, nil)
 	p := &breakerPass{b: t.keys.get(t.cfg.keyer.key(c, req), c.began), c: c, ctx: req.Context()}
 	if err := p.again(req); err != nil {
-		closeBody(req)
+		c.closeBody(req)
 		return nil, err
 	}
 	c.register(p)
@@ -149,7 +153,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			p.settle(outcomeFailed)
 		}
 	}()
-	resp, err := roundTrip(t.next, inner)
+	resp, err := c.down(t.next, req)
 	returned = true
 	if made {
 		c.leave(req, resp)

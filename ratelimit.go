@@ -155,12 +155,16 @@ type limitTransport struct {
 }
 
 func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.carry(callOf(req), req)
+}
+
+func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	p := &limitPass{t: t, ctx: req.Context(), cost: 1}
-	c, inner, made := enter(req, &p.own)
+	c, made := enter(c, req, &p.own)
 	p.c, p.key = c, t.cfg.keyer.key(c, req)
 	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
 		if p.cost = n; n < 0 {
-			closeBody(req)
+			c.closeBody(req)
 			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
@@ -171,11 +175,11 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}()
 	if err := p.again(req); err != nil {
-		closeBody(req)
+		c.closeBody(req)
 		return nil, err
 	}
 	c.register(p)
-	resp, err := roundTrip(t.next, inner)
+	resp, err := c.down(t.next, req)
 	returned = true
 	if made {
 		c.leave(req, resp)

@@ -42,10 +42,11 @@ func (c *retryCall) send() {
 		inner = new(call)
 	}
 	c.outer.fresh(inner, c.attempts, c.req, c.t.cfg.keyer, c.key)
-	req := c.req.WithContext(inner)
-	c.body.put(req)
+	if c.body.body != nil {
+		inner.body = &c.body
+	}
 	last, lastErr := c.resp, c.err
-	c.resp, c.err = roundTrip(c.t.next, req)
+	c.resp, c.err = inner.down(c.t.next, c.req)
 	inner.leave(c.req, c.resp)
 	c.verdict = c.judge()
 	switch {
