@@ -142,9 +142,8 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 
 func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	c, made := enter(c, req, nil)
-	a := &attempt{t: t, call: c, number: c.attempt, start: time.Since(c.began)}
+	a := &attempt{t: t, call: c, number: c.attempt, start: time.Since(c.began), within: t.cfg.header}
 	a.caller, a.Context = req.Context(), req.Context()
-	a.allow(t.cfg.header)
 	if t.cfg.observer != nil {
 		a.key = t.cfg.keyer.key(c, req)
 		a.Context = httptrace.WithClientTrace(a.caller, &httptrace.ClientTrace{WroteRequest: a.wrote})
@@ -157,7 +156,8 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 	}()
 	resp, err := roundTrip(t.next, c.outgoing(a, req))
 	returned = true
-	inTime := a.inTime()
+	usual := resp != nil && a.usual(req, resp)
+	inTime := a.answered(usual)
 	if made {
 		c.leave(req, resp)
 	}
@@ -174,7 +174,7 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 		a.over(judge(a.caller, nil, err))
 		return nil, err
 	}
-	a.watch(req, resp)
+	a.watch(req, resp, usual)
 	return resp, nil
 }
 

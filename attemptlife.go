@@ -19,19 +19,21 @@ type attempt struct {
 	call   *call
 	caller context.Context
 	number int
-	start  time.Duration // of the attempt, since the call began; as due
+	start  time.Duration // of the attempt, since the call began
 	key    string        // for the observer alone, like the next two
 
 	headers time.Duration // from start; 0 until they came
 	written atomic.Int32
 
+	plain wholeBody // of the response, if that is over with its headers
+
 	// The lifetime's mu guards the rest.
-	armed bool
-	timed bool          // there is a time by which something is due
-	due   time.Duration // that time
-	timer *time.Timer   // for it, once armed
-	stop  func() bool   // ends the registration with caller; nil if there is none
-	body  *watchedBody  // of the response, while it is to be read
+	armed   bool
+	content bool          // what is due is the first content, and else the headers
+	within  time.Duration // how long that may take; 0 for ever
+	timer   *time.Timer   // for it, once armed
+	stop    func() bool   // ends the registration with caller; nil if there is none
+	body    *watchedBody  // of the response, while it is to be read
 }
 
 // wrote counts the requests that net/http has written whole for this attempt.
@@ -72,49 +74,49 @@ func (a *attempt) arm() {
 	if a.caller.Done() != nil {
 		a.stop = context.AfterFunc(a.caller, a.interrupt)
 	}
-	if !a.timed {
+	if a.within <= 0 {
 		return
 	}
-	left := a.due - a.elapsed()
+	left := a.within
+	if !a.content {
+		left -= a.took()
+	}
 	if left <= 0 {
 		a.err = context.DeadlineExceeded
 	}
 	a.timer = time.AfterFunc(left, a.interrupt)
 }
 
-// elapsed is the time since the call began.
-func (a *attempt) elapsed() time.Duration { return time.Since(a.call.began) }
+// took is the time since the attempt's start.
+func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.start }
 
-// allow gives the attempt as long as within for what is due next; 0 means for ever.
-func (a *attempt) allow(within time.Duration) {
-	if within <= 0 {
-		return
-	}
+// answered ends the time for the headers, and reports whether they came in it; who
+// has not asked for the attempt's end could not keep to it, and is not late. If
+// more is due, the time for the first content begins.
+func (a *attempt) answered(more bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.timed, a.due = true, a.elapsed()+within
-	switch {
-	case !a.armed:
-	case a.timer != nil:
-		a.timer.Reset(within)
-	default:
-		a.timer = time.AfterFunc(within, a.interrupt)
+	inTime := a.timer == nil || a.timer.Stop()
+	if a.within = 0; more && inTime {
+		a.within, a.content = a.t.cfg.firstContent, true
 	}
+	switch {
+	case !a.armed || a.within == 0:
+	case a.timer != nil:
+		a.timer.Reset(a.within)
+	default:
+		a.timer = time.AfterFunc(a.within, a.interrupt)
+	}
+	return inTime
 }
 
-// inTime reports whether what was due has come in time.
+// inTime ends the time for the first content, and reports whether that came in it.
 func (a *attempt) inTime() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	timed := a.timed
-	a.timed = false
-	switch {
-	case !timed:
-		return true
-	case a.timer != nil:
-		return a.timer.Stop()
-	}
-	return a.elapsed() < a.due
+	timed := a.within > 0 && a.timer != nil
+	a.within = 0
+	return !timed || a.timer.Stop()
 }
 
 // interrupt ends the attempt when the caller's context has ended, or else the
@@ -136,13 +138,15 @@ func (a *attempt) interrupt() {
 
 // watch keeps the attempt alive until resp's body has ended, and has the body
 // judged.
-func (a *attempt) watch(req *http.Request, resp *http.Response) {
+func (a *attempt) watch(req *http.Request, resp *http.Response, usual bool) {
 	if a.t.cfg.observer != nil {
-		a.headers = a.elapsed() - a.start
+		a.headers = a.took()
 	}
-	if v, ok := a.whole(req, resp); ok {
-		a.over(v)
-		return
+	if usual {
+		if v, ok := a.whole(resp); ok {
+			a.over(v)
+			return
+		}
 	}
 	g := a.t.cfg.guard(req, resp, a.stalled)
 	if bodyless(resp) {
@@ -173,16 +177,13 @@ func (a *attempt) over(v verdict) {
 
 // release ends the attempt's context.
 func (a *attempt) release() {
-	a.mu.Lock()
-	stop, timer := a.stop, a.timer
-	a.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
-	if timer != nil {
-		timer.Stop()
-	}
 	a.end(context.Canceled)
+	if a.stop != nil { // which nobody sets any more
+		a.stop()
+	}
+	if a.timer != nil {
+		a.timer.Stop()
+	}
 }
 
 // tell reports the attempt's end.
@@ -192,6 +193,6 @@ func (a *attempt) tell(v verdict) {
 	}
 	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
 		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
-		Written: int(a.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: a.elapsed() - a.start,
+		Written: int(a.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: a.took(),
 	})
 }

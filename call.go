@@ -20,13 +20,27 @@ type call struct {
 	body            *replay     // whose body the attempt sends, until a request has it; nil for the request's own
 	over            atomic.Bool // RoundTrip has returned: whoever still holds the context is on their own
 
-	mu     sync.Mutex // guards the rest, for layers that send one call twice at once
+	shared bool       // others may have it, and send it twice at once; false while it has gone by hand only
+	mu     sync.Mutex // guards the rest once it is shared: see lock
 	keyer  *keyer     // whose key is, so that layers with the same keyer share it
 	url    *url.URL   // of which key is
 	key    string
 	gates  []gate  // outermost first
 	permit permit  // what the queue took from the holder on the call's behalf
 	space  [2]gate // gates' first array
+}
+
+// lock locks mu, unless nobody else can have c.
+func (c *call) lock() {
+	if c.shared {
+		c.mu.Lock()
+	}
+}
+
+func (c *call) unlock() {
+	if c.shared {
+		c.mu.Unlock()
+	}
 }
 
 type callContextKey struct{}
@@ -84,8 +98,12 @@ func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, 
 	return roundTrip(next, req)
 }
 
-// outgoing returns the copy of req, with ctx, that goes down in its stead.
+// outgoing returns the copy of req, with ctx, that goes down in its stead. ctx may
+// take c to whoever asks for it.
 func (c *call) outgoing(ctx context.Context, req *http.Request) *http.Request {
+	if !c.shared {
+		c.shared = true
+	}
 	req = req.WithContext(ctx)
 	if c.body != nil {
 		c.body.put(req)

@@ -23,8 +23,8 @@ type gate interface {
 
 // register adds g, which is inside all those registered before it.
 func (c *call) register(g gate) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if c.gates == nil {
 		c.gates = c.space[:0]
 	}
@@ -34,8 +34,8 @@ func (c *call) register(g gate) {
 // take returns the registered gates, outermost first, to the Retry that is to
 // tell them. Whoever else asks gets none.
 func (c *call) take() []gate {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	gates := c.gates
 	c.gates = nil
 	return gates
@@ -51,15 +51,15 @@ type permit struct {
 
 // leavePermit leaves p for the layer inside that will ask for it.
 func (c *call) leavePermit(p permit) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	c.permit = p
 }
 
 // takePermit returns what leavePermit left, once.
 func (c *call) takePermit() permit {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	p := c.permit
 	c.permit = permit{}
 	return p

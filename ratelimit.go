@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -213,8 +213,9 @@ type limitPass struct {
 	cost   int
 	waited time.Duration // for the last turn
 
-	mu sync.Mutex // guards q, which the end of a body changes from its own goroutine
-	q  *queue     // in which the attempt under way counts; nil between attempts
+	// q is where the attempt under way counts; nil between attempts. The end of a
+	// body changes it from its own goroutine.
+	q atomic.Pointer[queue]
 
 	own call // for use as c when this layer is the outermost, as it mostly is
 }
@@ -224,9 +225,7 @@ func (p *limitPass) again(*http.Request) error {
 	p.waited = 0
 	q, err := p.t.join(p)
 	if err == nil {
-		p.mu.Lock()
-		p.q = q
-		p.mu.Unlock()
+		p.q.Store(q)
 	}
 	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
 		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
@@ -238,19 +237,11 @@ func (p *limitPass) ended(v verdict) { p.release(v.outcome == outcomeRefused) }
 
 func (p *limitPass) bodyEnded(verdict) { p.release(false) }
 
-func (p *limitPass) underWay() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.q != nil
-}
+func (p *limitPass) underWay() bool { return p.q.Load() != nil }
 
 // release gives the slot back, once, and the tokens too if nothing was sent.
 func (p *limitPass) release(refund bool) {
-	p.mu.Lock()
-	q := p.q
-	p.q = nil
-	p.mu.Unlock()
-	if q != nil {
+	if q := p.q.Swap(nil); q != nil {
 		q.leave(p.cost, refund)
 	}
 }

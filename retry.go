@@ -234,11 +234,11 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 		req = outer.outgoing(req.Context(), req)
 	}
 	c := &retryCall{
-		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: time.Now(),
+		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: time.Since(outer.began),
 		key: t.cfg.keyer.key(outer, req),
 	}
 	c.body.of(req, cfg.replayBuffer)
-	c.budget = t.budgets.get(c.key, c.began)
+	c.budget = t.budgets.get(c.key, outer.began)
 	c.budget.earn()
 	defer func() { c.body.finish(c.err != nil) }()
 

@@ -18,7 +18,7 @@ type retryCall struct {
 	gates  []gate
 	budget *budget
 	body   replay
-	began  time.Time
+	began  time.Duration // when it came to Retry, since the outer call began
 	key    string
 
 	attempts int
@@ -250,7 +250,7 @@ func (c *retryCall) safe() bool {
 // delay computes the wait before the next attempt. It reports false, with the
 // call's end in place, if that wait is not to be begun.
 func (c *retryCall) delay(now time.Time) bool {
-	room, byDeadline := c.cfg.within-now.Sub(c.began), false
+	room, byDeadline := c.cfg.within-(now.Sub(c.outer.began)-c.began), false
 	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
 		room, byDeadline = deadline.Sub(now), true
 	}

@@ -33,6 +33,8 @@ func Declared(contentType string) Form {
 	typ, _, _ := strings.Cut(contentType, ";")
 	typ = strings.ToLower(strings.TrimSpace(typ)) // which costs nothing where it changes nothing
 	switch {
+	case typ == "application/json": // as most are
+		return FormJSON
 	case typ == "":
 		return FormUnknown
 	case typ == "text/event-stream":
