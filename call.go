@@ -11,8 +11,9 @@ import (
 )
 
 // call is what the layers of one stack have in common about one RoundTrip. The
-// outermost layer makes it and hands it down; Retry hands down a fresh one with
-// each attempt, so that a stack that is the base of another keeps gates of its own.
+// outermost layer makes it and hands it down; Retry takes the gates from it, so that
+// a stack that is the base of another has those of its own, and hands down a fresh
+// one with each re-send.
 type call struct {
 	context.Context // the caller's, to which call adds itself
 	began           time.Time
@@ -92,8 +93,11 @@ func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, 
 	if l, ok := next.(layer); ok {
 		return l.carry(c, req)
 	}
-	if c.body != nil || callOf(req) != c {
+	switch carried := callOf(req) == c; {
+	case !carried:
 		req = c.outgoing(c, req)
+	case c.body != nil:
+		req = c.outgoing(req.Context(), req)
 	}
 	return roundTrip(next, req)
 }
@@ -124,11 +128,11 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 	}
 }
 
-// fresh makes inner the call that goes down with attempt number n of req, whose
-// key by keyer is key.
-func (c *call) fresh(inner *call, n int, req *http.Request, keyer *keyer, key string) {
-	inner.Context, inner.began, inner.attempt = req.Context(), c.began, n
-	inner.keyer, inner.url, inner.key = keyer, req.URL, key
+// fresh returns the call that goes down with attempt number n of req.
+func (c *call) fresh(n int, req *http.Request) *call {
+	c.lock()
+	defer c.unlock()
+	return &call{Context: req.Context(), began: c.began, attempt: n, keyer: c.keyer, url: c.url, key: c.key}
 }
 
 // roundTrip has next send req, and makes good what a fake may leave undone of the

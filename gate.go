@@ -36,8 +36,9 @@ func (c *call) register(g gate) {
 func (c *call) take() []gate {
 	c.lock()
 	defer c.unlock()
-	gates := c.gates
-	c.gates = nil
+	n := len(c.gates)
+	gates := c.gates[:n:n]
+	c.gates = c.gates[n:] // what is registered from now on goes behind those
 	return gates
 }
 

@@ -140,13 +140,13 @@ func (r *replay) read() extent {
 type sentBody struct {
 	rc io.ReadCloser
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex    // guards the rest
+	idle     chan struct{} // closed when the read that detach waits for is over
+	n        int64         // bytes read
 	reading  bool
 	detached bool
-	idle     chan struct{} // closed when the read that detach waits for is over
 	closed   bool
-	n        int64 // bytes read
-	ended    bool  // rc has come to its end
+	ended    bool // rc has come to its end
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {

@@ -22,32 +22,35 @@ type retryCall struct {
 	key    string
 
 	attempts int
-	unknown  int // re-sends of what may have been done
-	backoff  backoff
+	unknown  int            // re-sends of what may have been done
+	last     time.Duration  // backoff's wait before
 	resp     *http.Response // of the last attempt; what the call ends in
 	err      error
 	verdict  verdict
 	kept     *aheadBody // the body of the last response, once it is to be followed by another
 	status   int        // of the last response, 0 if there was none
 	wait     time.Duration
-
-	first call // goes down with the first attempt
 }
 
-// send makes an attempt.
+// send makes an attempt. The first goes down with the call that came, whose gates
+// Retry has taken, and each of the others with a fresh one.
 func (c *retryCall) send() {
 	c.attempts++
-	inner := &c.first
+	inner := c.outer
 	if c.attempts > 1 {
-		inner = new(call)
+		inner = c.outer.fresh(c.attempts, c.req)
 	}
-	c.outer.fresh(inner, c.attempts, c.req, c.t.cfg.keyer, c.key)
 	if c.body.body != nil {
 		inner.body = &c.body
 	}
 	last, lastErr := c.resp, c.err
 	c.resp, c.err = inner.down(c.t.next, c.req)
-	inner.leave(c.req, c.resp)
+	if inner.body != nil { // it has not come to the base
+		inner.body = nil
+	}
+	if inner != c.outer {
+		inner.leave(c.req, c.resp)
+	}
 	c.verdict = c.judge()
 	switch {
 	case c.err == nil:
@@ -273,12 +276,12 @@ func (c *retryCall) delay(now time.Time) bool {
 }
 
 func (c *retryCall) ownWait() time.Duration {
-	if c.backoff.longest == 0 {
-		c.backoff = backoff{first: c.cfg.first, longest: c.cfg.longest, jitter: c.cfg.jitter, share: c.cfg.share}
-	}
+	b := backoff{first: c.cfg.first, longest: c.cfg.longest, jitter: c.cfg.jitter, share: c.cfg.share, last: c.last}
 	least := c.cfg.first
 	if c.verdict.status == http.StatusServiceUnavailable && least <= c.cfg.longest/2 {
 		least *= 2
 	}
-	return c.backoff.next(c.attempts, least)
+	wait := b.next(c.attempts, least)
+	c.last = b.last
+	return wait
 }
