@@ -83,6 +83,7 @@ func (a *attempt) arm() {
 	}
 	if left <= 0 {
 		a.err = context.DeadlineExceeded
+		return
 	}
 	a.timer = time.AfterFunc(left, a.interrupt)
 }
@@ -96,7 +97,7 @@ func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.sta
 func (a *attempt) answered(more bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	inTime := a.timer == nil || a.timer.Stop()
+	inTime := (a.timer == nil || a.timer.Stop()) && a.err == nil
 	if a.within = 0; more && inTime {
 		a.within, a.content = a.t.cfg.firstContent, true
 	}

@@ -70,8 +70,8 @@ func InitialTokens(n int) LimitOption {
 }
 
 // MaxInFlight sets how many attempts may be under way at a time. An attempt is
-// under way until its body has been read or closed, and not while a call backs
-// off. The default, 0, is no limit.
+// under way until its body has been read or closed, or a plain answer is all there
+// and good, and not while a call backs off. The default, 0, is no limit.
 func MaxInFlight(n int) LimitOption {
 	return limitOption(func(c *limitConfig) { c.maxInFlight = n })
 }
