@@ -86,21 +86,6 @@ func bodyless(resp *http.Response) bool {
 		resp.Request != nil && resp.Request.Method == http.MethodHead
 }
 
-// settled reports whether nothing more can become of the attempt that resp answers:
-// it has no body, or one that has been judged as a whole.
-func settled(resp *http.Response) bool {
-	_, whole := resp.Body.(*wholeBody)
-	return whole || bodyless(resp)
-}
-
-// headerOf returns the first value under key, which is in its canonical form.
-func headerOf(resp *http.Response, key string) string {
-	if values := resp.Header[key]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
-}
-
 // streams reports whether resp is sent piece by piece as it is made.
 func streams(resp *http.Response) bool {
 	ct := headerOf(resp, "Content-Type")

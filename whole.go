@@ -65,3 +65,18 @@ type wholeBody struct{ text bytes.Reader }
 func (b *wholeBody) Read(p []byte) (int, error)         { return b.text.Read(p) }
 func (b *wholeBody) WriteTo(w io.Writer) (int64, error) { return b.text.WriteTo(w) }
 func (b *wholeBody) Close() error                       { return nil }
+
+// settled reports whether nothing more can become of the attempt that resp answers:
+// it has no body, or one that has been judged as a whole.
+func settled(resp *http.Response) bool {
+	_, whole := resp.Body.(*wholeBody)
+	return whole || bodyless(resp)
+}
+
+// headerOf returns the first value under key, which is in its canonical form.
+func headerOf(resp *http.Response, key string) string {
+	if values := resp.Header[key]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}

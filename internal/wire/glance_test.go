@@ -50,6 +50,7 @@ func FuzzGlance(f *testing.F) {
 		`{"choices":[{"finish_reason":"error"}]}`, `{"error":null,"choices":[]}`, `{"error":0}`, `{"error":{}}`, `{"error":{"a":1}}`,
 		`{"a":"\u00e9\n\"","choices":[{"index":1e0}]} ` + "\n", `{"a":1}{"b":2}`, `{"a":1,}`, `{"a":[1,]}`, `{"done":false}`, `[{"a":1}]`,
 		`{"type":"ping"}`, `{"type":"pin\u0067"}`, `{"\u0065rror":{"a":1}}`, `{"code":500,"message":"no"}`, `{"object":"error"}`, `{"a":tru}`,
+		`{"a":"\u12`, `{"a":"\u12"}`, `{"a":"\u`,
 		`{"usage":{"prompt_tokens":1.5,"completion_tokens":-3,"cost":0.25}}`, `{"choices":[[{"finish_reason":"error"}]]}`, "\xEF\xBB\xBF{}", `{"a":"` + "\x00" + `"}`,
 	} {
 		f.Add([]byte(s))
