@@ -171,7 +171,7 @@ func (g *glance) escape() bool {
 				return false
 			}
 		}
-		return len(hex) == 4
+		return true // fewer than four are followed by nothing, which text finds
 	}
 	return false
 }
