@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -122,9 +120,8 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 }
 
 type attemptTransport struct {
-	cfg      attemptConfig
-	next     http.RoundTripper
-	decoders sync.Pool // of *wire.Decoder, for whole
+	cfg  attemptConfig
+	next http.RoundTripper
 }
 
 // errHeaderTimeout is the error of an attempt for which no headers come in time.
@@ -140,31 +137,34 @@ func (errHeaderTimeout) Temporary() bool      { return true } // or it were no n
 func (errHeaderTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, inner, made := enter(req, nil)
-	a := &attempt{t: t, caller: req.Context(), number: c.attempt}
-	a.begin(inner.Context())
-	ctx := context.Context(a)
+	return t.carry(callOf(req), req)
+}
+
+func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {
+	c, made := enter(c, req, nil)
+	a := &attempt{t: t, call: c, number: c.attempt, start: time.Since(c.began), within: t.cfg.header}
+	a.caller, a.Context = req.Context(), req.Context()
 	if t.cfg.observer != nil {
-		a.began, a.key = time.Now(), t.cfg.keyer.key(c, req)
-		ctx = httptrace.WithClientTrace(a, &httptrace.ClientTrace{WroteRequest: a.wrote})
+		a.key = t.cfg.keyer.key(c, req)
+		a.Context = httptrace.WithClientTrace(a.caller, &httptrace.ClientTrace{WroteRequest: a.wrote})
 	}
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {
-			a.inTime()
 			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
 		}
 	}()
-	resp, err := roundTrip(t.next, inner.WithContext(ctx))
+	resp, err := roundTrip(t.next, c.outgoing(a, req))
 	returned = true
-	inTime := a.inTime()
+	usual := resp != nil && a.usual(req, resp)
+	inTime := a.answered(usual)
 	if made {
 		c.leave(req, resp)
 	}
-	if resp != nil && resp.Request != nil && resp.Request.Context() == ctx {
-		resp.Request = inner
+	if resp != nil && resp.Request != nil && resp.Request.Context() == context.Context(a) {
+		resp.Request = req
 	}
-	if !inTime && req.Context().Err() == nil {
+	if !inTime && a.caller.Err() == nil {
 		if resp != nil { // the headers came in the very moment in which their time was over
 			resp.Body.Close()
 		}
@@ -174,114 +174,8 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		a.over(judge(a.caller, nil, err))
 		return nil, err
 	}
-	a.watch(req, resp)
+	a.watch(req, resp, usual)
 	return resp, nil
 }
 
 func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }
-
-// attempt is one attempt from its start to the end of its body, and the context
-// of the request that makes it.
-type attempt struct {
-	lifetime
-	t      *attemptTransport
-	caller context.Context
-	timer  *time.Timer // for the headers; nil without a timeout
-	stop   func() bool // ends the registration with caller; nil if that has no end
-	body   watchedBody // of the response, once there is one
-	ahead  aheadBody   // under it, if it was read at once
-
-	// For the observer alone.
-	began   time.Time
-	headers time.Duration // 0 until they came
-	number  int
-	key     string
-	written atomic.Int32
-}
-
-// wrote counts the requests that net/http has written whole for this attempt.
-func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
-	if info.Err == nil {
-		a.written.Add(1)
-	}
-}
-
-// begin starts the attempt's clock and has it hear of the caller's end.
-func (a *attempt) begin(ctx context.Context) {
-	a.Context = ctx
-	var interrupt func()
-	if a.caller.Done() != nil || a.t.cfg.header > 0 {
-		interrupt = a.interrupt
-	}
-	if a.caller.Done() != nil {
-		a.stop = context.AfterFunc(a.caller, interrupt)
-	}
-	if a.t.cfg.header > 0 {
-		a.timer = time.AfterFunc(a.t.cfg.header, interrupt)
-	}
-}
-
-// interrupt ends the attempt when the caller's context has ended, or else the
-// time for the headers.
-func (a *attempt) interrupt() {
-	err := a.caller.Err()
-	if err == nil {
-		a.end(context.DeadlineExceeded)
-		return
-	}
-	a.end(err)
-	a.body.callerLeft(err)
-}
-
-// inTime stops the timer and reports whether the headers came in time.
-func (a *attempt) inTime() bool { return a.timer == nil || a.timer.Stop() }
-
-// watch keeps the attempt alive until resp's body has ended, and has the body
-// judged.
-func (a *attempt) watch(req *http.Request, resp *http.Response) {
-	if a.t.cfg.observer != nil {
-		a.headers = time.Since(a.began)
-	}
-	var g *guard
-	if !a.whole(req, resp) {
-		g = a.t.cfg.guard(req, resp, a.stalled)
-	}
-	if bodyless(resp) {
-		a.over(judge(a.caller, resp, nil))
-		return
-	}
-	a.body.begin(a.caller, resp, a, g, a)
-	if err := a.caller.Err(); err != nil { // before interrupt could see the body
-		a.body.callerLeft(err)
-	}
-}
-
-// stalled ends the attempt because its answer does not go on.
-func (a *attempt) stalled() { a.end(context.DeadlineExceeded) }
-
-func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
-
-// over ends an attempt that has no body to be read.
-func (a *attempt) over(v verdict) {
-	a.release()
-	a.tell(v)
-}
-
-// release ends the attempt's context.
-func (a *attempt) release() {
-	if a.stop != nil {
-		a.stop()
-	}
-	a.end(context.Canceled)
-}
-
-// tell reports the attempt's end.
-func (a *attempt) tell(v verdict) {
-	if a.t.cfg.observer == nil {
-		return
-	}
-	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
-		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
-		Written: int(a.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: time.Since(a.began),
-	})
-}

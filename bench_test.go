@@ -177,8 +177,8 @@ func TestTheStackAllocatesLittleMoreThanTheFloor(t *testing.T) {
 		opts []steady.Option
 		more float64 // than the floor
 	}{
-		{"New with limits, without StreamGuard", append(limits(), unguarded), 8},
-		{"New with limits", limits(), 8},
+		{"New with limits, without StreamGuard", append(limits(), unguarded), 7},
+		{"New with limits", limits(), 3},
 	}
 	for _, tt := range tests {
 		got := per(must(t)(steady.New(tt.opts...)))

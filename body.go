@@ -36,7 +36,7 @@ func watch(ctx context.Context, resp *http.Response, w watcher) {
 		b.add(w)
 		return
 	}
-	if bodyless(resp) {
+	if settled(resp) {
 		w.bodyEnded(judge(ctx, resp, nil))
 		return
 	}
@@ -61,7 +61,7 @@ func own(ctx context.Context, resp *http.Response, r releaser) {
 		b.owner = r
 		return
 	}
-	if bodyless(resp) {
+	if settled(resp) {
 		r.release()
 		return
 	}
@@ -88,7 +88,7 @@ func bodyless(resp *http.Response) bool {
 
 // streams reports whether resp is sent piece by piece as it is made.
 func streams(resp *http.Response) bool {
-	ct := resp.Header.Get("Content-Type")
+	ct := headerOf(resp, "Content-Type")
 	for _, s := range [...]string{"text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
 		if strings.HasPrefix(ct, s) {
 			return true

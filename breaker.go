@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -138,10 +138,14 @@ func (t *breakerTransport) refusal(key string) error {
 }
 
 func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c, inner, made := enter(req, nil)
+	return t.carry(callOf(req), req)
+}
+
+func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, error) {
+	c, made := enter(c, req, nil)
 	p := &breakerPass{b: t.keys.get(t.cfg.keyer.key(c, req), c.began), c: c, ctx: req.Context()}
 	if err := p.again(req); err != nil {
-		closeBody(req)
+		c.closeBody(req)
 		return nil, err
 	}
 	c.register(p)
@@ -151,7 +155,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 			p.settle(outcomeFailed)
 		}
 	}()
-	resp, err := roundTrip(t.next, inner)
+	resp, err := c.down(t.next, req)
 	returned = true
 	if made {
 		c.leave(req, resp)
@@ -178,8 +182,10 @@ type breakerPass struct {
 	c   *call
 	ctx context.Context // the caller's
 
-	mu     sync.Mutex // guards ticket, which the end of a body takes from its own goroutine
-	ticket ticket
+	// ticket is that of the attempt under way, nil between attempts. The end of a
+	// body takes it from its own goroutine.
+	ticket atomic.Pointer[ticket]
+	first  ticket // room for that of the first attempt
 }
 
 // again asks the breaker, unless the queue has done so for this call.
@@ -198,9 +204,12 @@ func (p *breakerPass) again(*http.Request) error {
 			return p.b.refusal()
 		}
 	}
-	p.mu.Lock()
-	p.ticket = t
-	p.mu.Unlock()
+	out := &p.first
+	if out.b != nil {
+		out = new(ticket)
+	}
+	*out = t
+	p.ticket.Store(out)
 	if t.probe != nil {
 		p.b.tellChanges() // of the queue's asking too, which had a lock
 	}
@@ -223,25 +232,16 @@ func (p *breakerPass) ended(v verdict) { p.settle(v.outcome) }
 
 func (p *breakerPass) bodyEnded(v verdict) { p.settle(v.outcome) }
 
-func (p *breakerPass) underWay() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ticket.b != nil
-}
+func (p *breakerPass) underWay() bool { return p.ticket.Load() != nil }
 
 func (p *breakerPass) probing() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ticket.probe != nil
+	t := p.ticket.Load()
+	return t != nil && t.probe != nil
 }
 
 // settle counts the attempt under way, once.
 func (p *breakerPass) settle(o outcome) {
-	p.mu.Lock()
-	t := p.ticket
-	p.ticket = ticket{}
-	p.mu.Unlock()
-	if t.b != nil {
+	if t := p.ticket.Swap(nil); t != nil {
 		t.settle(o)
 	}
 }

@@ -2,6 +2,7 @@ package steady
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,6 +12,8 @@ import (
 type budget struct {
 	ratio     float64 // earned by each call
 	perSecond float64
+
+	calls atomic.Int64 // that have not been turned into tokens yet
 
 	mu     sync.Mutex // guards the rest
 	tokens float64
@@ -30,16 +33,15 @@ func newBudget(ratio, perSecond float64) *budget {
 func (b *budget) most() float64 { return max(10, budgetFor*b.perSecond) }
 
 // earn counts a call.
-func (b *budget) earn() { b.add(b.ratio) }
+func (b *budget) earn() { b.calls.Add(1) }
 
 // refund gives back what a re-send has cost that turned out to be no load of
 // that kind.
-func (b *budget) refund() { b.add(1) }
-
-func (b *budget) add(n float64) {
+func (b *budget) refund() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tokens = min(b.most(), b.tokens+n)
+	b.fill(b.last)
+	b.tokens = min(b.most(), b.tokens+1)
 }
 
 // spend pays for a re-send or reports false.
@@ -62,8 +64,11 @@ func (b *budget) left(now time.Time) float64 {
 	return b.tokens
 }
 
-// fill adds what time has brought. b.mu must be held.
+// fill adds what calls and time have brought. b.mu must be held.
 func (b *budget) fill(now time.Time) {
+	if n := b.calls.Swap(0); n > 0 {
+		b.tokens = min(b.most(), b.tokens+float64(n)*b.ratio)
+	}
 	if d := now.Sub(b.last); d > 0 {
 		b.tokens = min(b.most(), b.tokens+d.Seconds()*b.perSecond)
 		b.last = now

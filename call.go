@@ -11,22 +11,37 @@ import (
 )
 
 // call is what the layers of one stack have in common about one RoundTrip. The
-// outermost layer makes it and hands it down as the request's context; Retry
-// hands down a fresh one with each attempt, so that a stack that is the base of
-// another keeps gates of its own.
+// outermost layer makes it and hands it down; Retry takes the gates from it, so that
+// a stack that is the base of another has those of its own, and hands down a fresh
+// one with each re-send.
 type call struct {
 	context.Context // the caller's, to which call adds itself
 	began           time.Time
 	attempt         int         // the number of the attempt under way, from 1
+	body            *replay     // whose body the attempt sends, until a request has it; nil for the request's own
 	over            atomic.Bool // RoundTrip has returned: whoever still holds the context is on their own
 
-	mu     sync.Mutex // guards the rest, for layers that send one call twice at once
+	shared bool       // others may have it, and send it twice at once; false while it has gone by hand only
+	mu     sync.Mutex // guards the rest once it is shared: see lock
 	keyer  *keyer     // whose key is, so that layers with the same keyer share it
 	url    *url.URL   // of which key is
 	key    string
 	gates  []gate  // outermost first
 	permit permit  // what the queue took from the holder on the call's behalf
 	space  [2]gate // gates' first array
+}
+
+// lock locks mu, unless nobody else can have c.
+func (c *call) lock() {
+	if c.shared {
+		c.mu.Lock()
+	}
+}
+
+func (c *call) unlock() {
+	if c.shared {
+		c.mu.Unlock()
+	}
 }
 
 type callContextKey struct{}
@@ -43,19 +58,62 @@ func (c *call) Value(key any) any {
 // if that has such a method. Else every child would cost a goroutine there.
 func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
 
-// enter returns the call that req belongs to. When there is none it makes one, in
-// room if that is not nil, and a copy of req that carries it; made tells the layer
-// that it is the outermost one and owes a leave.
-func enter(req *http.Request, room *call) (c *call, inner *http.Request, made bool) {
-	ctx := req.Context()
-	if c, ok := ctx.Value(callContextKey{}).(*call); ok && !c.over.Load() {
-		return c, req, false
+// A layer takes the call by hand from the layer above it, and with it the request
+// as it is. So the request is copied once on its way, by who hands it to the base,
+// and not by each layer for a context of its own.
+type layer interface {
+	// carry is RoundTrip for a request that belongs to c, or to no call yet.
+	carry(c *call, req *http.Request) (*http.Response, error)
+}
+
+// callOf returns the call that req's context carries, or nil.
+func callOf(req *http.Request) *call {
+	if c, ok := req.Context().Value(callContextKey{}).(*call); ok && !c.over.Load() {
+		return c
+	}
+	return nil
+}
+
+// enter returns c, or if that is nil a new call, in room if that is not nil; made
+// tells the layer that it is the outermost one and owes a leave.
+func enter(c *call, req *http.Request, room *call) (_ *call, made bool) {
+	if c != nil {
+		return c, false
 	}
 	if c = room; c == nil {
 		c = new(call)
 	}
-	c.Context, c.began, c.attempt = ctx, time.Now(), 1
-	return c, req.WithContext(c), true
+	c.Context, c.began, c.attempt = req.Context(), time.Now(), 1
+	return c, true
+}
+
+// down hands req on to next: by hand to a layer, and in its context to anything
+// else, through which it may come to a layer again.
+func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	if l, ok := next.(layer); ok {
+		return l.carry(c, req)
+	}
+	switch carried := callOf(req) == c; {
+	case !carried:
+		req = c.outgoing(c, req)
+	case c.body != nil:
+		req = c.outgoing(req.Context(), req)
+	}
+	return roundTrip(next, req)
+}
+
+// outgoing returns the copy of req, with ctx, that goes down in its stead. ctx may
+// take c to whoever asks for it.
+func (c *call) outgoing(ctx context.Context, req *http.Request) *http.Request {
+	if !c.shared {
+		c.shared = true
+	}
+	req = req.WithContext(ctx)
+	if c.body != nil {
+		c.body.put(req)
+		c.body = nil
+	}
+	return req
 }
 
 // leave ends the call. The response names the caller's request again, and not
@@ -70,11 +128,11 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 	}
 }
 
-// fresh makes inner the call that goes down with attempt number n of req, whose
-// key by keyer is key.
-func (c *call) fresh(inner *call, n int, req *http.Request, keyer *keyer, key string) {
-	inner.Context, inner.began, inner.attempt = c.Context, c.began, n
-	inner.keyer, inner.url, inner.key = keyer, req.URL, key
+// fresh returns the call that goes down with attempt number n of req.
+func (c *call) fresh(n int, req *http.Request) *call {
+	c.lock()
+	defer c.unlock()
+	return &call{Context: req.Context(), began: c.began, attempt: n, keyer: c.keyer, url: c.url, key: c.key}
 }
 
 // roundTrip has next send req, and makes good what a fake may leave undone of the
@@ -96,9 +154,12 @@ func roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error
 	return resp, nil
 }
 
-// closeBody closes the body of a request that no inner layer will see.
-func closeBody(req *http.Request) {
-	if req.Body != nil {
+// closeBody closes the body of a request that no inner layer will see. c may be nil.
+func (c *call) closeBody(req *http.Request) {
+	switch {
+	case c != nil && c.body != nil:
+		c.body.close()
+	case req.Body != nil:
 		req.Body.Close()
 	}
 }

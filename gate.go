@@ -27,8 +27,8 @@ type gate interface {
 
 // register adds g, which is inside all those registered before it.
 func (c *call) register(g gate) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if c.gates == nil {
 		c.gates = c.space[:0]
 	}
@@ -38,10 +38,11 @@ func (c *call) register(g gate) {
 // take returns the registered gates, outermost first, to the Retry that is to
 // tell them. Whoever else asks gets none.
 func (c *call) take() []gate {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	gates := c.gates
-	c.gates = nil
+	c.lock()
+	defer c.unlock()
+	n := len(c.gates)
+	gates := c.gates[:n:n]
+	c.gates = c.gates[n:] // what is registered from now on goes behind those
 	return gates
 }
 
@@ -55,15 +56,15 @@ type permit struct {
 
 // leavePermit leaves p for the layer inside that will ask for it.
 func (c *call) leavePermit(p permit) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	c.permit = p
 }
 
 // takePermit returns what leavePermit left, once.
 func (c *call) takePermit() permit {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	p := c.permit
 	c.permit = permit{}
 	return p

@@ -38,15 +38,15 @@ func (k *keyer) validate() error {
 // see copies of one request with one URL. Another URL is another request: a base
 // may use the context of its own for one to another host.
 func (k *keyer) key(c *call, req *http.Request) string {
-	c.mu.Lock()
+	c.lock()
 	if c.keyer == k && c.url == req.URL {
-		defer c.mu.Unlock()
+		defer c.unlock()
 		return c.key
 	}
-	c.mu.Unlock()
+	c.unlock()
 	key := k.of(req) // not under the lock: it is the user's function
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	c.keyer, c.url, c.key = k, req.URL, key
 	return key
 }

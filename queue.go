@@ -57,7 +57,7 @@ func (t *limitTransport) join(p *limitPass) (*queue, error) {
 		return nil, contextError(p.ctx)
 	}
 	for {
-		q := t.queues.get(p.key, time.Now())
+		q := t.queues.get(p.key, p.c.began)
 		q.mu.Lock()
 		now := time.Now() // with the lock held: TestUpstreamRateFillsTwiceWhenTimeGoesBack
 		if q.gone {

@@ -18,7 +18,7 @@ func throughQueue(tb testing.TB, opts ...LimitOption) func() {
 		if err := p.again(nil); err != nil {
 			tb.Fatal(err)
 		}
-		p.q.heard(p, header)
+		p.underWay().heard(p, header)
 		p.bodyEnded(verdict{outcome: outcomeOK, header: header})
 	}
 }

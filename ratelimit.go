@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/steadyhttp/steady/internal/pace"
@@ -74,8 +74,8 @@ func InitialTokens(n int) LimitOption {
 }
 
 // MaxInFlight sets how many attempts may be under way at a time. An attempt is
-// under way until its body has been read or closed, and not while a call backs
-// off. The default, 0, is no limit.
+// under way until its body has been read or closed, or a plain answer is all there
+// and good, and not while a call backs off. The default, 0, is no limit.
 func MaxInFlight(n int) LimitOption {
 	return limitOption(func(c *limitConfig) { c.maxInFlight = n })
 }
@@ -159,28 +159,32 @@ type limitTransport struct {
 }
 
 func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.carry(callOf(req), req)
+}
+
+func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	p := &limitPass{t: t, ctx: req.Context(), cost: 1}
-	c, inner, made := enter(req, &p.own)
+	c, made := enter(c, req, &p.own)
 	p.c, p.key = c, t.cfg.keyer.key(c, req)
 	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
 		if p.cost = n; n < 0 {
-			closeBody(req)
+			c.closeBody(req)
 			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
 		}
 	}
-	inner = p.weigh(t.queues.get(p.key, c.began), inner)
+	sent := p.weigh(req)
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
 			p.release(verdict{outcome: outcomeFailed})
 		}
 	}()
-	if err := p.again(inner); err != nil {
-		closeBody(inner)
+	if err := p.again(sent); err != nil {
+		c.closeBody(sent)
 		return nil, err
 	}
 	c.register(p)
-	resp, err := roundTrip(t.next, inner)
+	resp, err := c.down(t.next, sent)
 	returned = true
 	if made {
 		c.leave(req, resp)
@@ -223,8 +227,9 @@ type limitPass struct {
 	pass   pace.Pass // of the attempt under way; the queue's mu guards it
 	learnt bool      // the pace knows what became of it; so guarded, too
 
-	mu sync.Mutex // guards q, which the end of a body changes from its own goroutine
-	q  *queue     // in which the attempt under way counts; nil between attempts
+	// q is where the attempt under way counts; nil between attempts. The end of a
+	// body changes it from its own goroutine.
+	q atomic.Pointer[queue]
 
 	own call // for use as c when this layer is the outermost, as it mostly is
 }
@@ -234,9 +239,7 @@ func (p *limitPass) again(*http.Request) error {
 	p.waited, p.learnt = 0, false
 	q, err := p.t.join(p)
 	if err == nil {
-		p.mu.Lock()
-		p.q = q
-		p.mu.Unlock()
+		p.q.Store(q)
 	}
 	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
 		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
@@ -257,19 +260,11 @@ func (p *limitPass) pays(v verdict) bool {
 }
 
 // underWay returns the queue in which the attempt under way counts, or nil.
-func (p *limitPass) underWay() *queue {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.q
-}
+func (p *limitPass) underWay() *queue { return p.q.Load() }
 
 // release gives the slot back, once, and the tokens too if nothing was sent.
 func (p *limitPass) release(v verdict) {
-	p.mu.Lock()
-	q := p.q
-	p.q = nil
-	p.mu.Unlock()
-	if q != nil {
+	if q := p.q.Swap(nil); q != nil {
 		q.leave(p, v)
 	}
 }

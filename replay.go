@@ -47,9 +47,14 @@ func (r *replay) of(req *http.Request, limit int) {
 // put gives req, a copy that is about to go down, the body that first or next
 // has opened, and a GetBody with which net/http can replay by itself.
 func (r *replay) put(req *http.Request) {
-	if r.body != nil {
-		req.Body, req.GetBody = r.current, r.next
-	}
+	req.Body, req.GetBody = r.current, r.next
+}
+
+// close closes the body of an attempt that no layer further in will make.
+func (r *replay) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current.Close()
 }
 
 // first opens the body for the first attempt.
@@ -135,13 +140,13 @@ func (r *replay) read() extent {
 type sentBody struct {
 	rc io.ReadCloser
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex    // guards the rest
+	idle     chan struct{} // closed when the read that detach waits for is over
+	n        int64         // bytes read
 	reading  bool
 	detached bool
-	idle     chan struct{} // closed when the read that detach waits for is over
 	closed   bool
-	n        int64 // bytes read
-	ended    bool  // rc has come to its end
+	ended    bool // rc has come to its end
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {

@@ -217,21 +217,28 @@ type retryTransport struct {
 }
 
 func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.carry(callOf(req), req)
+}
+
+func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, error) {
 	cfg, err := t.cfg.of(req.Context())
 	if err == nil && req.Context().Err() != nil {
 		err = contextError(req.Context())
 	}
 	if err != nil {
-		closeBody(req)
+		outer.closeBody(req)
 		return nil, err
 	}
-	outer, inner, made := enter(req, nil)
+	outer, made := enter(outer, req, nil)
+	if outer.body != nil { // of a Retry outside this one
+		req = outer.outgoing(req.Context(), req)
+	}
 	c := &retryCall{
-		t: t, cfg: cfg, outer: outer, req: inner, ctx: req.Context(), gates: outer.take(), began: time.Now(),
+		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: time.Since(outer.began),
 		key: t.cfg.keyer.key(outer, req),
 	}
 	c.body.of(req, cfg.replayBuffer)
-	c.budget = t.budgets.get(c.key, c.began)
+	c.budget = t.budgets.get(c.key, outer.began)
 	c.budget.earn()
 	defer func() { c.body.finish(c.err != nil) }()
 

@@ -18,12 +18,12 @@ type retryCall struct {
 	gates  []gate
 	budget *budget
 	body   replay
-	began  time.Time
+	began  time.Duration // when it came to Retry, since the outer call began
 	key    string
 
 	attempts int
-	unknown  int // re-sends of what may have been done
-	backoff  backoff
+	unknown  int            // re-sends of what may have been done
+	last     time.Duration  // backoff's wait before
 	resp     *http.Response // of the last attempt; what the call ends in
 	err      error
 	verdict  verdict
@@ -31,23 +31,27 @@ type retryCall struct {
 	status   int        // of the last response, 0 if there was none
 	wait     time.Duration
 	paid     bool // the re-send that is due, or under way, costs the budget nothing
-
-	first call // goes down with the first attempt
 }
 
-// send makes an attempt.
+// send makes an attempt. The first goes down with the call that came, whose gates
+// Retry has taken, and each of the others with a fresh one.
 func (c *retryCall) send() {
 	c.attempts++
-	inner := &c.first
+	inner := c.outer
 	if c.attempts > 1 {
-		inner = new(call)
+		inner = c.outer.fresh(c.attempts, c.req)
 	}
-	c.outer.fresh(inner, c.attempts, c.req, c.t.cfg.keyer, c.key)
-	req := c.req.WithContext(inner)
-	c.body.put(req)
+	if c.body.body != nil {
+		inner.body = &c.body
+	}
 	last, lastErr := c.resp, c.err
-	c.resp, c.err = roundTrip(c.t.next, req)
-	inner.leave(c.req, c.resp)
+	c.resp, c.err = inner.down(c.t.next, c.req)
+	if inner.body != nil { // it has not come to the base
+		inner.body = nil
+	}
+	if inner != c.outer {
+		inner.leave(c.req, c.resp)
+	}
 	c.verdict = c.judge()
 	switch {
 	case c.err == nil:
@@ -257,7 +261,7 @@ func (c *retryCall) safe() bool {
 // delay computes the wait before the next attempt. It reports false, with the
 // call's end in place, if that wait is not to be begun.
 func (c *retryCall) delay(now time.Time) bool {
-	room, byDeadline := c.cfg.within-now.Sub(c.began), false
+	room, byDeadline := c.cfg.within-(now.Sub(c.outer.began)-c.began), false
 	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
 		room, byDeadline = deadline.Sub(now), true
 	}
@@ -280,12 +284,12 @@ func (c *retryCall) delay(now time.Time) bool {
 }
 
 func (c *retryCall) ownWait() time.Duration {
-	if c.backoff.longest == 0 {
-		c.backoff = backoff{first: c.cfg.first, longest: c.cfg.longest, jitter: c.cfg.jitter, share: c.cfg.share}
-	}
+	b := backoff{first: c.cfg.first, longest: c.cfg.longest, jitter: c.cfg.jitter, share: c.cfg.share, last: c.last}
 	least := c.cfg.first
 	if c.verdict.status == http.StatusServiceUnavailable && least <= c.cfg.longest/2 {
 		least *= 2
 	}
-	return c.backoff.next(c.attempts, least)
+	wait := b.next(c.attempts, least)
+	c.last = b.last
+	return wait
 }

@@ -66,7 +66,7 @@ func (t *sdkTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	resp.Header.Set("X-Should-Retry", "false")
+	resp.Header["X-Should-Retry"] = []string{"false"}
 	return resp, nil
 }
 

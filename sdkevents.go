@@ -16,9 +16,8 @@ import (
 // none (v1.84.0, packages/ssestream/ssestream.go:245), and the whole answer with
 // them, without an error.
 func nameEvents(req *http.Request, resp *http.Response) {
-	contentType := resp.Header.Get("Content-Type")
-	if resp.StatusCode != http.StatusOK || contentType == "" || wire.Declared(contentType) != wire.FormSSE || bodyless(resp) ||
-		resp.Header.Get("Content-Encoding") != "" || !strings.HasSuffix(req.URL.Path, "/messages") {
+	if resp.StatusCode != http.StatusOK || !strings.HasSuffix(req.URL.Path, "/messages") || settled(resp) ||
+		wire.Declared(headerOf(resp, "Content-Type")) != wire.FormSSE || headerOf(resp, "Content-Encoding") != "" {
 		return
 	}
 	resp.Header.Del("Content-Length")

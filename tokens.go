@@ -24,34 +24,25 @@ type charge struct {
 	reserved int // what is taken when it goes
 }
 
-// chargeOf estimates what req will cost. It reads the body by GetBody, and as the
-// bodies that some SDKs return share one cursor it returns the body that is to go
-// in the place of req's, or nil if that is untouched.
-func chargeOf(req *http.Request) (charge, io.ReadCloser) {
-	var text []byte
-	var fresh io.ReadCloser
-	if req.Body != nil && req.Body != http.NoBody && req.GetBody != nil {
-		if rc, err := req.GetBody(); err == nil {
-			text, _ = io.ReadAll(io.LimitReader(rc, wire.MaxChargeBody)) // as far as it goes
-			rc.Close()
-			if fresh, err = req.GetBody(); err != nil {
-				fresh = nil
-			}
-		}
-	}
-	host := req.URL.Hostname()
-	c := wire.ChargeOf(host, req.URL.Path, text, req.ContentLength)
-	return charge{of: c, reserved: int(c.Reserved())}, fresh
+// chargeOf estimates what req, whose body begins with text, will cost.
+func chargeOf(req *http.Request, text []byte) charge {
+	c := wire.ChargeOf(req.URL.Hostname(), req.URL.Path, text, req.ContentLength)
+	return charge{of: c, reserved: int(c.Reserved())}
 }
 
-// weigh estimates what req will cost, if that matters to q, and returns req with a
-// body that has not been read.
-func (p *limitPass) weigh(q *queue, req *http.Request) *http.Request {
-	if p.t.cfg.perMinute == 0 && !q.tight.Load() {
+// weigh estimates what req will cost, if that matters, and returns req with a body
+// that has not been read. Inside Retry the body is Retry's, and its length has to
+// do.
+func (p *limitPass) weigh(req *http.Request) *http.Request {
+	if q := p.t.queues.peek(p.key); p.t.cfg.perMinute == 0 && (q == nil || !q.tight.Load()) {
 		return req
 	}
-	c, fresh := chargeOf(req)
-	p.charge = c
+	if p.c.body != nil {
+		p.charge = chargeOf(req, nil)
+		return req
+	}
+	text, fresh := peek(req)
+	p.charge = chargeOf(req, text)
 	if fresh == nil {
 		return req
 	}
@@ -60,6 +51,31 @@ func (p *limitPass) weigh(q *queue, req *http.Request) *http.Request {
 	req.Body = fresh
 	return req
 }
+
+// peek returns the beginning of req's body, as far as GetBody tells it. As the
+// bodies that some SDKs return share one cursor it also returns the body that is to
+// go in the place of req's, or nil if that has not been touched.
+func peek(req *http.Request) (text []byte, fresh io.ReadCloser) {
+	if req.Body == nil || req.Body == http.NoBody || req.GetBody == nil {
+		return nil, nil
+	}
+	rc, err := req.GetBody()
+	if err != nil {
+		return nil, nil // Retry will find out
+	}
+	text, _ = io.ReadAll(io.LimitReader(rc, wire.MaxChargeBody)) // as far as it goes
+	rc.Close()
+	if fresh, err = req.GetBody(); err != nil {
+		fresh = brokenBody{errCaller{err}} // the one that is left may have been read
+	}
+	return text, fresh
+}
+
+// brokenBody is a request body that cannot be read.
+type brokenBody struct{ err error }
+
+func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
+func (b brokenBody) Close() error             { return nil }
 
 // settle sets right what p's attempt has cost, by the usage that v tells. q.mu
 // must be held.

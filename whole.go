@@ -1,78 +1,82 @@
 package steady
 
 import (
+	"bytes"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/steadyhttp/steady/internal/wire"
 )
 
-// whole reads and judges the usual answer at once: a good one in JSON whose length
-// is known and short, which is all there when its headers are. It needs neither a
-// goroutine nor a guard. It reports false if that is not how the answer turns out;
-// what it has read then stands before the rest of resp's body.
+// usual reports whether resp may be the usual answer: a good one in JSON whose
+// length is known and short, which is all there when its headers are.
+func (a *attempt) usual(req *http.Request, resp *http.Response) bool {
+	c := &a.t.cfg
+	contentType := headerOf(resp, "Content-Type")
+	return !c.noGuard && c.firstEvent > 0 && resp.StatusCode == http.StatusOK &&
+		resp.ContentLength > 0 && resp.ContentLength <= aheadBytes && !bodyless(resp) &&
+		headerOf(resp, "Content-Encoding") == "" && contentType != "" && wire.Declared(contentType) == wire.FormJSON && inference(req)
+}
+
+// whole reads and judges the usual answer at once. That takes neither a goroutine
+// nor a guard, and its attempt is over. It reports false if that is not how the
+// answer turns out; what it has read then stands before the rest of resp's body.
 //
 // It waits for the first bytes as long as for the first content. When they are not
 // all, the answer goes the way of all others.
-func (a *attempt) whole(req *http.Request, resp *http.Response) bool {
-	c := &a.t.cfg
-	if c.noGuard || c.firstEvent == 0 || resp.StatusCode != http.StatusOK ||
-		resp.ContentLength <= 0 || resp.ContentLength > aheadBytes || bodyless(resp) || resp.Header.Get("Content-Encoding") != "" || !inference(req) {
-		return false
+func (a *attempt) whole(resp *http.Response) (verdict, bool) {
+	text, err := readWhole(resp.Body, resp.ContentLength)
+	ended := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
+	if ended {
+		resp.Body.Close()
+		if usage, good := wire.Glance(text); good {
+			a.plain.text.Reset(text)
+			resp.Body = &a.plain
+			return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage}, true
+		}
 	}
-	contentType := resp.Header.Get("Content-Type")
-	if wire.Declared(contentType) != wire.FormJSON || contentType == "" {
-		return false
+	if !a.inTime() && a.caller.Err() == nil {
+		err = ErrStreamStalled
 	}
-	b := &a.ahead
-	b.rc = resp.Body
-	a.readWhole(b, resp.ContentLength)
-	resp.Body = b
-	if b.err != io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
-		return false
-	}
-	b.closeBase()
-	dec, _ := a.t.decoders.Get().(*wire.Decoder)
-	if dec == nil {
-		dec = new(wire.Decoder)
-	}
-	defer a.t.decoders.Put(dec)
-	dec.Reset(contentType, req.URL.Path)
-	dec.Write(b.buf)
-	if _, _, failed := dec.Failure(); failed {
-		return false
-	}
-	r := dec.End(true)
-	if !r.Complete {
-		return false
-	}
-	b.judge(verdict{outcome: outcomeOK, status: resp.StatusCode, usage: r.Usage})
-	return true
+	resp.Body = &aheadBody{rc: resp.Body, buf: text, err: err, closed: ended}
+	return verdict{}, false
 }
 
-// readWhole sees whether n bytes are there at the first read, and no more.
-func (a *attempt) readWhole(b *aheadBody, n int64) {
-	limit := a.t.cfg.firstContent
-	switch {
-	case limit <= 0:
-	case a.timer != nil:
-		a.timer.Reset(limit)
-	default:
-		a.timer = time.AfterFunc(limit, a.interrupt)
-	}
+// readWhole sees whether n bytes are there at the first read, and no more. Their
+// end is io.EOF if so.
+func readWhole(rc io.Reader, n int64) ([]byte, error) {
 	buf := make([]byte, n+1)
-	read, err := b.rc.Read(buf)
+	read, err := rc.Read(buf)
 	if err == nil && int64(read) == n {
 		var more int
-		more, err = b.rc.Read(buf[n:])
+		more, err = rc.Read(buf[n:])
 		read += more
 	}
 	if int64(read) < n && err == io.EOF { //nolint:errorlint // Read's contract: io.EOF itself
 		err = io.ErrUnexpectedEOF
 	}
-	if limit > 0 && !a.timer.Stop() && a.caller.Err() == nil {
-		err = ErrStreamStalled
+	return buf[:read:read], err
+}
+
+// wholeBody is the body of an answer that is all there, and good. There is nothing
+// to be watched about it any more.
+type wholeBody struct{ text bytes.Reader }
+
+func (b *wholeBody) Read(p []byte) (int, error)         { return b.text.Read(p) }
+func (b *wholeBody) WriteTo(w io.Writer) (int64, error) { return b.text.WriteTo(w) }
+func (b *wholeBody) Close() error                       { return nil }
+
+// settled reports whether nothing more can become of the attempt that resp answers:
+// it has no body, or one that has been judged as a whole.
+func settled(resp *http.Response) bool {
+	_, whole := resp.Body.(*wholeBody)
+	return whole || bodyless(resp)
+}
+
+// headerOf returns the first value under key, which is in its canonical form.
+func headerOf(resp *http.Response, key string) string {
+	if values := resp.Header[key]; len(values) > 0 {
+		return values[0]
 	}
-	b.buf, b.err = buf[:read:read], err
+	return ""
 }

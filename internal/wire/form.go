@@ -30,6 +30,9 @@ func (f Form) String() string {
 // Declared returns the form that a Content-Type promises. The body has the last
 // word: relays label everything as anything.
 func Declared(contentType string) Form {
+	if contentType == "application/json" { // as most are
+		return FormJSON
+	}
 	typ, _, _ := strings.Cut(contentType, ";")
 	typ = strings.ToLower(strings.TrimSpace(typ)) // which costs nothing where it changes nothing
 	switch {

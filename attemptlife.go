@@ -1,0 +1,199 @@
+package steady
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+// attempt is one attempt from its start to the end of its body, and the context
+// of the request that makes it.
+//
+// It hears of the caller's end, and of the end of its own time, from when somebody
+// first asks for its Done: until then nobody could be told.
+type attempt struct {
+	lifetime
+	t      *attemptTransport
+	call   *call
+	caller context.Context
+	number int
+	start  time.Duration // of the attempt, since the call began
+	key    string        // for the observer alone, like the next two
+
+	headers time.Duration // from start; 0 until they came
+	written atomic.Int32
+
+	plain wholeBody // of the response, if that is over with its headers
+
+	// The lifetime's mu guards the rest.
+	armed   bool
+	content bool          // what is due is the first content, and else the headers
+	within  time.Duration // how long that may take; 0 for ever
+	timer   *time.Timer   // for it, once armed
+	stop    func() bool   // ends the registration with caller; nil if there is none
+	body    *watchedBody  // of the response, while it is to be read
+}
+
+// wrote counts the requests that net/http has written whole for this attempt.
+func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
+	if info.Err == nil {
+		a.written.Add(1)
+	}
+}
+
+// Value makes the call findable, and passes everything else on.
+func (a *attempt) Value(key any) any {
+	if _, ok := key.(callContextKey); ok {
+		return a.call
+	}
+	return a.Context.Value(key)
+}
+
+// Done returns a channel that is closed at the end.
+func (a *attempt) Done() <-chan struct{} {
+	a.arm()
+	return a.lifetime.Done()
+}
+
+// Err returns why the attempt ended.
+func (a *attempt) Err() error {
+	a.arm()
+	return a.lifetime.Err()
+}
+
+// arm has the attempt hear of its caller's end and of the end of its time.
+func (a *attempt) arm() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.armed || a.err != nil {
+		return
+	}
+	a.armed = true
+	if a.caller.Done() != nil {
+		a.stop = context.AfterFunc(a.caller, a.interrupt)
+	}
+	if a.within <= 0 {
+		return
+	}
+	left := a.within
+	if !a.content {
+		left -= a.took()
+	}
+	if left <= 0 {
+		a.err = context.DeadlineExceeded
+		return
+	}
+	a.timer = time.AfterFunc(left, a.interrupt)
+}
+
+// took is the time since the attempt's start.
+func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.start }
+
+// answered ends the time for the headers, and reports whether they came in it; who
+// has not asked for the attempt's end could not keep to it, and is not late. If
+// more is due, the time for the first content begins.
+func (a *attempt) answered(more bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	inTime := (a.timer == nil || a.timer.Stop()) && a.err == nil
+	if a.within = 0; more && inTime {
+		a.within, a.content = a.t.cfg.firstContent, true
+	}
+	switch {
+	case !a.armed || a.within == 0:
+	case a.timer != nil:
+		a.timer.Reset(a.within)
+	default:
+		a.timer = time.AfterFunc(a.within, a.interrupt)
+	}
+	return inTime
+}
+
+// inTime ends the time for the first content, and reports whether that came in it.
+func (a *attempt) inTime() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	timed := a.within > 0 && a.timer != nil
+	a.within = 0
+	return !timed || a.timer.Stop()
+}
+
+// interrupt ends the attempt when the caller's context has ended, or else the
+// time for what is due.
+func (a *attempt) interrupt() {
+	err := a.caller.Err()
+	if err == nil {
+		a.end(context.DeadlineExceeded)
+		return
+	}
+	a.end(err)
+	a.mu.Lock()
+	body := a.body
+	a.mu.Unlock()
+	if body != nil {
+		body.callerLeft(err)
+	}
+}
+
+// watch keeps the attempt alive until resp's body has ended, and has the body
+// judged.
+func (a *attempt) watch(req *http.Request, resp *http.Response, usual bool) {
+	if a.t.cfg.observer != nil {
+		a.headers = a.took()
+	}
+	if usual {
+		if v, ok := a.whole(resp); ok {
+			a.over(v)
+			return
+		}
+	}
+	g := a.t.cfg.guard(req, resp, a.stalled)
+	if bodyless(resp) {
+		a.over(judge(a.caller, resp, nil))
+		return
+	}
+	a.arm()
+	body := new(watchedBody)
+	body.begin(a.caller, resp, a, g, a)
+	a.mu.Lock()
+	a.body = body
+	a.mu.Unlock()
+	if err := a.caller.Err(); err != nil { // before interrupt could see the body
+		body.callerLeft(err)
+	}
+}
+
+// stalled ends the attempt because its answer does not go on.
+func (a *attempt) stalled() { a.end(context.DeadlineExceeded) }
+
+func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
+
+// over ends an attempt that has no body to be read.
+func (a *attempt) over(v verdict) {
+	a.release()
+	a.tell(v)
+}
+
+// release ends the attempt's context.
+func (a *attempt) release() {
+	a.end(context.Canceled)
+	if a.stop != nil { // which nobody sets any more
+		a.stop()
+	}
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+// tell reports the attempt's end.
+func (a *attempt) tell(v verdict) {
+	if a.t.cfg.observer == nil {
+		return
+	}
+	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
+		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
+		Written: int(a.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: a.took(),
+	})
+}
