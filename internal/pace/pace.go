@@ -80,7 +80,7 @@ type Pace struct {
 }
 
 func New(cfg Config) *Pace {
-	p := &Pace{cfg: cfg, saying: 0.1}
+	p := &Pace{cfg: cfg}
 	p.rate = limit{base: cfg.Start, searching: true}
 	if cfg.Without.has(NoSlowStart) {
 		p.rate.base = 1e6
@@ -178,10 +178,12 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	case Unknown:
 	default:
 		p.silentFrom = time.Time{}
-		p.saying += 0.1 * (now.Sub(a.at).Seconds() - p.saying)
 	}
 	if a.heard { // it was accepted, and broke later
 		return
+	}
+	if o != Unknown {
+		p.said(now.Sub(a.at).Seconds())
 	}
 	if !p.cfg.Without.has(NoSlowness) {
 		p.slow.heard(now, a, false, p.seq+1)
@@ -202,9 +204,19 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 		p.refusedOnHold(now, a, hinted)
 	case p.mustHold(a):
 		p.beginHold(now, o, hinted)
+	case p.slotsExplain(now, a):
 	case suspect:
 		p.suspect(now, a)
 	}
+}
+
+// said takes note of how long the provider took to say no.
+func (p *Pace) said(seconds float64) {
+	if p.saying == 0 {
+		p.saying = seconds
+		p.slots.reset() // it did not know what was out when an attempt arrived
+	}
+	p.saying += 0.1 * (seconds - p.saying)
 }
 
 // settle is how long an attempt must be out before silence means that it was accepted.
