@@ -105,6 +105,10 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 		p.heldBack(now, bySlots)
 		return false, 0
 	}
+	if wait := p.slots.shut.Sub(now); wait > 0 {
+		p.heldBack(now, bySlots)
+		return false, wait
+	}
 	if p.cfg.Without.has(NoPace) {
 		return true, 0
 	}
@@ -204,7 +208,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 		p.refusedOnHold(now, a, hinted)
 	case p.mustHold(a):
 		p.beginHold(now, o, hinted)
-	case p.slotsExplain(now, a):
+	case (o == Rejected || o == Overloaded) && p.slotsExplain(now, a):
 	case suspect:
 		p.suspect(now, a)
 	}

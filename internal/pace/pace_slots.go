@@ -19,6 +19,7 @@ type slots struct {
 	least int    // no fewer than this, by the acceptances
 	fits  int    // refusals that agree
 	looks [8]witness
+	shut  time.Time // until then none is free, unless an answer ends
 
 	strikes int // refusals in a row that do not agree
 	struck  Pass
@@ -58,6 +59,9 @@ func (s *slots) watch(a Pass) {
 
 // settled takes note that a is over, and drops it from the witnesses if it was refused.
 func (s *slots) settled(now time.Time, a *Pass, accepted bool, roundTrip float64) {
+	if accepted {
+		s.shut = time.Time{}
+	}
 	for i := range s.looks {
 		switch w := &s.looks[i]; {
 		case w.seq > a.seq && now.Sub(w.at).Seconds() <= roundTrip:
@@ -77,6 +81,9 @@ func (s *slots) hear(sent time.Time) {
 		}
 		served := w.flying - w.gone
 		s.least = max(s.least, served)
+		if !s.on && 100*served > 101*s.most {
+			s.fits = 0
+		}
 		if s.on && served > s.most { // there are more now
 			s.cap.base += float64(served - s.most)
 			s.cap.t = max(s.cap.t, 2)
@@ -107,39 +114,33 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
 		} else if float64(a.flying) > s.cap.base {
 			s.cap.t = 0
 		}
+		s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
 		return true
 	}
-	if !s.agree(a, served, p.settle()) {
+	if !s.agree(a, served, p.settle()) || p.recent.refused(64) > 16 {
 		return false
 	}
 	s.on, s.strikes = true, 0 // the rate was not to blame
-	s.most = served
 	s.lower(a.flying-1, a.seq, p.seq)
 	p.rate = found(max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1)), 1)
-	p.bet = bet{after: p.seq}
+	p.bet = bet{after: p.seq, chance: p.bet.chance}
 	p.apply(now)
 	return true
 }
 
-// agree reports whether so many refusals agree with the acceptances that it is slots:
-// they come when as many are served as ever were.
+// agree reports whether refusals and acceptances agree that it is slots: four refusals
+// came when as many were served, and as many but no more were accepted meanwhile.
 func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 	if a.at.Sub(s.struck.at) <= apart {
 		return false
 	}
 	s.struck = *a
-	switch {
-	case served < 1 || 20*served < 19*s.least:
-		if s.strikes++; s.strikes >= 3 {
-			s.reset()
-			return false
-		}
-		s.fits = max(0, s.fits-1)
-	case 10*s.least >= 8*served:
-		s.fits++
-		s.strikes = 0
+	if 100*served < 97*s.most || s.fits == 0 {
+		s.most, s.least, s.fits = served, 0, 0
 	}
-	return s.fits >= 4
+	s.most = max(s.most, served)
+	s.fits++
+	return s.fits >= 4 && 10*s.least >= 8*s.most
 }
 
 // strike takes a refusal with fewer served than there are slots. Three of them, with
@@ -175,4 +176,4 @@ func (s *slots) grow(dt time.Duration) {
 	s.cap.t += min(dt.Seconds()/comeback, 1.0/slotsSent)
 }
 
-const slotsSent = 20 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
+const slotsSent = 15 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
