@@ -117,7 +117,8 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
 		s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
 		return true
 	}
-	if !s.agree(a, served, p.settle()) || p.recent.refused(64) > 16 {
+	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
+	if !s.agree(a, served, apart) || p.recent.refused(64) > 16 {
 		return false
 	}
 	s.on, s.strikes = true, 0 // the rate was not to blame
@@ -135,7 +136,7 @@ func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 		return false
 	}
 	s.struck = *a
-	if 100*served < 97*s.most || s.fits == 0 {
+	if 100*served < 99*s.most || s.fits == 0 {
 		s.most, s.least, s.fits = served, 0, 0
 	}
 	s.most = max(s.most, served)
