@@ -46,6 +46,7 @@ type Config struct {
 	Start     float64        // attempts per second, before anything is known
 	Ceiling   float64        // never faster than this; 0 = no ceiling
 	MaxFlight int            // never more at once than this; 0 = no ceiling
+	Pool      *Pool          // says how fast and how many instead of what is learned; nil = learn
 	Random    func() float64 // from 0 to 1, for the spacing of probes
 	Without   Ablation       // mechanisms to leave out, to measure what they are worth
 }
@@ -86,6 +87,9 @@ func New(cfg Config) *Pace {
 		p.rate.base = 1e6
 	}
 	p.bucket = rate.NewLimiter(rate.Limit(cfg.Start), 1)
+	if cfg.Pool != nil {
+		p.bucket = rate.NewLimiter(rate.Limit(cfg.Pool.PerSecond()), cfg.Pool.Capacity())
+	}
 	p.slots.reset()
 	return p
 }
@@ -170,6 +174,9 @@ func (p *Pace) Headers(now time.Time, a *Pass) {
 func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.over++
 	p.slots.settled(now, a, a.heard || o == OK, p.saying)
+	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
+		p.cfg.Pool.Feedback(o == Rejected)
+	}
 	switch o {
 	case OK:
 		p.answer.add(now.Sub(a.at).Seconds())
@@ -208,19 +215,11 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 		p.refusedOnHold(now, a, hinted)
 	case p.mustHold(a):
 		p.beginHold(now, o, hinted)
+	case p.cfg.Pool != nil:
 	case (o == Rejected || o == Overloaded) && p.slotsExplain(now, a):
 	case suspect:
 		p.suspect(now, a)
 	}
-}
-
-// said takes note of how long the provider took to say no.
-func (p *Pace) said(seconds float64) {
-	if p.saying == 0 {
-		p.saying = seconds
-		p.slots.reset() // it did not know what was out when an attempt arrived
-	}
-	p.saying += 0.1 * (seconds - p.saying)
 }
 
 // settle is how long an attempt must be out before silence means that it was accepted.
@@ -230,7 +229,7 @@ func (p *Pace) settle() time.Duration {
 
 // perSecond is the rate now.
 func (p *Pace) perSecond(now time.Time) float64 {
-	r := p.rate.value() * p.hold.ramp(now)
+	r := p.learned() * p.hold.ramp(now)
 	if p.cfg.Ceiling > 0 {
 		r = min(r, p.cfg.Ceiling)
 	}
@@ -239,7 +238,7 @@ func (p *Pace) perSecond(now time.Time) float64 {
 
 // Speed is how many attempts per second can be expected to be served.
 func (p *Pace) Speed() float64 {
-	r := p.rate.value()
+	r := p.learned()
 	if n := p.maxFlight(); p.answer.mean > 0 {
 		r = min(r, n/p.answer.mean)
 	}
@@ -261,7 +260,7 @@ func (p *Pace) Earliest(now time.Time) time.Time {
 
 // Room is how many calls may wait: more than this will not be served until latest.
 func (p *Pace) Room(now, latest time.Time) float64 {
-	if p.rate.searching || latest.IsZero() {
+	if p.cfg.Pool == nil && p.rate.searching || latest.IsZero() {
 		return maxWaiting
 	}
 	speed := p.Speed()
@@ -275,6 +274,9 @@ const maxWaiting = 1 << 20
 
 func (p *Pace) maxFlight() float64 {
 	n := min(p.slots.max(), p.slow.max())
+	if p.cfg.Pool != nil {
+		n = float64(p.cfg.Pool.Capacity())
+	}
 	if p.cfg.MaxFlight > 0 {
 		n = min(n, float64(p.cfg.MaxFlight))
 	}
@@ -285,5 +287,9 @@ func (p *Pace) maxFlight() float64 {
 func (p *Pace) apply(now time.Time) {
 	r := p.perSecond(now)
 	p.bucket.SetLimitAt(now, rate.Limit(r))
-	p.bucket.SetBurstAt(now, max(1, int(r/10)))
+	burst := max(1, int(r/10))
+	if p.cfg.Pool != nil {
+		burst = p.cfg.Pool.Capacity()
+	}
+	p.bucket.SetBurstAt(now, burst)
 }
