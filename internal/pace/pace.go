@@ -81,7 +81,7 @@ type Pace struct {
 }
 
 func New(cfg Config) *Pace {
-	p := &Pace{cfg: cfg}
+	p := &Pace{cfg: cfg, saying: 0.1}
 	p.rate = limit{base: cfg.Start, searching: true}
 	if cfg.Without.has(NoSlowStart) {
 		p.rate.base = 1e6
@@ -173,9 +173,10 @@ func (p *Pace) Headers(now time.Time, a *Pass) {
 // to wait, 0 if it did not.
 func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.over++
-	p.slots.settled(now, a, a.heard || o == OK, p.saying)
+	p.slots.settled(now, a, a.heard || o == OK)
 	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
 		p.cfg.Pool.Feedback(o == Rejected)
+		p.apply(now)
 	}
 	switch o {
 	case OK:
@@ -194,7 +195,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		return
 	}
 	if o != Unknown {
-		p.said(now.Sub(a.at).Seconds())
+		took := now.Sub(a.at).Seconds()
+		p.saying += 0.1 * (took - p.saying)
+		p.slots.said(took)
 	}
 	if !p.cfg.Without.has(NoSlowness) {
 		p.slow.heard(now, a, false, p.seq+1)

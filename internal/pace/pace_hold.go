@@ -32,9 +32,7 @@ func (p *Pace) mustHold(a *Pass) bool {
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
 func (p *Pace) watch(now time.Time) {
-	if p.saying > 0 {
-		p.slots.hear(now.Add(-p.settle()))
-	}
+	p.slots.hear(now.Add(-p.settle()))
 	if p.cfg.Without.has(NoSilence) || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}

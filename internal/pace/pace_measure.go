@@ -94,12 +94,3 @@ func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (64 - n
 
 // share is the part of the last 64 attempts that was refused.
 func (h *history) share() float64 { return float64(h.refused(64)) / 64 }
-
-// said takes note of how long the provider took to say no.
-func (p *Pace) said(seconds float64) {
-	if p.saying == 0 {
-		p.saying = seconds
-		p.slots.reset() // it did not know what was out when an attempt arrived
-	}
-	p.saying += 0.1 * (seconds - p.saying)
-}

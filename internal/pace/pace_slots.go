@@ -21,12 +21,13 @@ type slots struct {
 	looks [8]witness
 	shut  time.Time // until then none is free, unless an answer ends
 
-	strikes int // refusals in a row that do not agree
+	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
+	strikes int     // refusals in a row that do not agree
 	struck  Pass
 	fewest  int // served at the time of those
 }
 
-func (s *slots) reset() { *s = slots{} }
+func (s *slots) reset() { *s = slots{trip: s.trip} }
 
 func (s *slots) max() float64 {
 	if !s.on {
@@ -41,7 +42,18 @@ type witness struct {
 	gone int // of those that were out when it was sent, how many left before it arrived
 }
 
+// said takes note of how long a refusal took.
+func (s *slots) said(seconds float64) {
+	if s.trip == 0 {
+		s.trip = seconds
+	}
+	s.trip += 0.1 * (seconds - s.trip)
+}
+
 func (s *slots) watch(a Pass) {
+	if s.trip == 0 { // what is out when it arrives could not be told
+		return
+	}
 	enough := s.least
 	if s.on && s.strikes > 0 {
 		enough = s.fewest
@@ -58,13 +70,13 @@ func (s *slots) watch(a Pass) {
 }
 
 // settled takes note that a is over, and drops it from the witnesses if it was refused.
-func (s *slots) settled(now time.Time, a *Pass, accepted bool, roundTrip float64) {
+func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
 	if accepted {
 		s.shut = time.Time{}
 	}
 	for i := range s.looks {
 		switch w := &s.looks[i]; {
-		case w.seq > a.seq && now.Sub(w.at).Seconds() <= roundTrip:
+		case w.seq > a.seq && now.Sub(w.at).Seconds() <= s.trip:
 			w.gone++
 		case w.seq == a.seq && !accepted:
 			*w = witness{}
@@ -118,12 +130,12 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
 		return true
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	if !s.agree(a, served, apart) || p.recent.refused(64) > 16 {
+	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(64) > 16 {
 		return false
 	}
 	s.on, s.strikes = true, 0 // the rate was not to blame
 	s.lower(a.flying-1, a.seq, p.seq)
-	p.rate = found(max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1)), 1)
+	p.rate = found(max(p.bet.rate, 2*float64(s.most)/p.answer.mean), 1)
 	p.bet = bet{after: p.seq, chance: p.bet.chance}
 	p.apply(now)
 	return true
@@ -136,7 +148,7 @@ func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 		return false
 	}
 	s.struck = *a
-	if 100*served < 99*s.most || s.fits == 0 {
+	if s.fits == 0 || s.most-served > max(1, s.most/100) {
 		s.most, s.least, s.fits = served, 0, 0
 	}
 	s.most = max(s.most, served)

@@ -72,7 +72,7 @@ func TestPaceWithPoolStillHoldsWhenNothingPasses(t *testing.T) {
 		}
 		return answer
 	})
-	r.run(22*time.Second, 0)
+	r.run(25*time.Second, 0)
 	r.reset()
 	r.run(60*time.Second, 0)
 	if got := len(r.sent); got > 60 {
