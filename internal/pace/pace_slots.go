@@ -130,7 +130,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
 		return true
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(64) > 16 {
+	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}
 	s.on, s.strikes = true, 0 // the rate was not to blame
