@@ -116,7 +116,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	if s.on {
-		if p.recent.refused(64) > 32 {
+		if p.recent.refused(64) > 40 {
 			s.reset()
 			return false
 		}
