@@ -24,7 +24,8 @@ type slots struct {
 	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
 	strikes int     // refusals in a row that do not agree
 	struck  Pass
-	fewest  int // served at the time of those
+	fewest  int    // served at the time of those
+	doubted uint64 // the first of those
 }
 
 func (s *slots) reset() { *s = slots{trip: s.trip} }
@@ -101,7 +102,7 @@ func (s *slots) hear(sent time.Time) {
 			s.cap.t = max(s.cap.t, 2)
 			s.most = served
 		}
-		if s.on && w.seq > s.struck.seq && served > s.fewest {
+		if s.on && w.seq > s.doubted && served > s.fewest {
 			s.strikes = 0 // there were as many slots as ever: chance, or an answer nobody waits for
 		}
 		*w = witness{}
@@ -161,7 +162,7 @@ func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 func (s *slots) strike(a *Pass, served int, apart time.Duration) bool {
 	switch {
 	case s.strikes == 0:
-		s.strikes, s.fewest, s.struck = 1, served, *a
+		s.strikes, s.fewest, s.struck, s.doubted = 1, served, *a, a.seq
 	case a.at.Sub(s.struck.at) > apart:
 		s.strikes++
 		s.fewest, s.struck = min(s.fewest, served), *a
