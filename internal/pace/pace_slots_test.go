@@ -56,9 +56,12 @@ func TestPaceRampsUpOnceMoreSlotsAreProven(t *testing.T) {
 		return 60
 	}))
 	r.run(120*time.Second, 0)
-	r.run(25*time.Second, 0)
+	for r.p.InFlight() <= 11 { // until one more than before was accepted
+		r.run(time.Second, 0)
+	}
+	r.run(10*time.Second, 0)
 	if got := r.p.InFlight(); got < 50 {
-		t.Errorf("%d in flight 25 s after there were 60 slots instead of 10, want nearly all", got)
+		t.Errorf("%d of 60 in flight 10 s after the first attempt above the old number, want nearly all", got)
 	}
 }
 
