@@ -117,7 +117,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	if s.on {
-		if p.recent.refused(64) > 40 {
+		if p.recent.refused(64) > 40 { // the cap does not help
 			s.reset()
 			return false
 		}
@@ -149,6 +149,10 @@ func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 		return false
 	}
 	s.struck = *a
+	if served < 1 { // nothing was served: it is not for want of a slot
+		s.fits = 0
+		return false
+	}
 	if s.fits == 0 || s.most-served > max(1, s.most/100) {
 		s.most, s.least, s.fits = served, 0, 0
 	}
