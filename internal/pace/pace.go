@@ -50,6 +50,7 @@ type Config struct {
 	Ceiling   float64        // never faster than this; 0 = no ceiling
 	MaxFlight int            // never more at once than this; 0 = no ceiling
 	Breaker   bool           // Down is told of outages, so that only rejections are held for
+	Pool      *Pool          // says how fast and how many instead of what is learned; nil = learn
 	Random    func() float64 // from 0 to 1, for the spacing of probes
 	Without   Ablation       // mechanisms to leave out, to measure what they are worth
 }
@@ -95,6 +96,9 @@ func New(cfg Config) *Pace {
 		p.rate.base = 1e6
 	}
 	p.bucket = rate.NewLimiter(rate.Limit(cfg.Start), max(1, cfg.Burst))
+	if cfg.Pool != nil {
+		p.bucket = rate.NewLimiter(rate.Limit(cfg.Pool.PerSecond()), cfg.Pool.Capacity())
+	}
 	p.slots.reset()
 	return p
 }
@@ -113,6 +117,10 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 		p.slow.full = true
 		p.heldBack(now, bySlots)
 		return false, 0
+	}
+	if wait := p.slots.shut.Sub(now); wait > 0 {
+		p.heldBack(now, bySlots)
+		return false, wait
 	}
 	if p.cfg.Without.has(NoPace) {
 		return true, 0
@@ -182,7 +190,11 @@ func (p *Pace) Headers(now time.Time, a *Pass) {
 // to wait, 0 if it did not.
 func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.over++
-	p.slots.settled(now, a, a.heard || o == OK, p.saying)
+	p.slots.settled(now, a, a.heard || o == OK)
+	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
+		p.cfg.Pool.Feedback(o == Rejected)
+		p.apply(now)
+	}
 	switch o {
 	case OK:
 		p.answer.add(now.Sub(a.at).Seconds())
@@ -202,10 +214,14 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 			p.credit(now)
 		}
 		p.silentFrom = time.Time{}
-		p.saying += 0.1 * (now.Sub(a.at).Seconds() - p.saying)
 	}
 	if a.heard { // it was accepted, and broke later
 		return
+	}
+	if o != Unknown {
+		took := now.Sub(a.at).Seconds()
+		p.saying += 0.1 * (took - p.saying)
+		p.slots.said(took)
 	}
 	if !p.cfg.Without.has(NoSlowness) {
 		p.slow.heard(now, a, false, p.seq+1)
@@ -214,10 +230,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 }
 
 // credit gives back the token of an attempt that was answered while no limit is
-// known: what the search bounds is how many attempts are out without an answer, so
-// that calls made one after the other never wait.
+// known and nobody waits: calls made one after the other never wait.
 func (p *Pace) credit(now time.Time) {
-	if p.rate.searching && p.bucket.TokensAt(now) < float64(p.bucket.Burst()) {
+	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil && p.bucket.TokensAt(now) < float64(p.bucket.Burst()) {
 		p.bucket.AllowN(now, -1)
 	}
 }
@@ -240,6 +255,8 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 		p.refusedOnHold(now, a, hinted)
 	case p.mustHold(a) && (o == Rejected || !p.cfg.Breaker):
 		p.beginHold(now, o, hinted)
+	case p.cfg.Pool != nil:
+	case (o == Rejected || o == Overloaded) && p.slotsExplain(now, a):
 	case suspect:
 		p.suspect(now, a)
 	case o == Overloaded:
@@ -254,7 +271,7 @@ func (p *Pace) settle() time.Duration {
 
 // perSecond is the rate now.
 func (p *Pace) perSecond(now time.Time) float64 {
-	r := p.rate.value() * p.hold.ramp(now)
+	r := p.learned() * p.hold.ramp(now)
 	if p.cfg.Ceiling > 0 {
 		r = min(r, p.cfg.Ceiling)
 	}
@@ -263,7 +280,7 @@ func (p *Pace) perSecond(now time.Time) float64 {
 
 // Speed is how many attempts per second can be expected to be served.
 func (p *Pace) Speed() float64 {
-	r := p.rate.value()
+	r := p.learned()
 	if n := p.maxFlight(); p.answer.mean > 0 {
 		r = min(r, n/p.answer.mean)
 	}
@@ -285,7 +302,7 @@ func (p *Pace) Earliest(now time.Time) time.Time {
 
 // Room is how many calls may wait: more than this will not be served until latest.
 func (p *Pace) Room(now, latest time.Time) float64 {
-	if p.rate.searching || latest.IsZero() {
+	if p.cfg.Pool == nil && p.rate.searching || latest.IsZero() {
 		return maxWaiting
 	}
 	speed := p.Speed()
@@ -299,6 +316,9 @@ const maxWaiting = 1 << 20
 
 func (p *Pace) maxFlight() float64 {
 	n := min(p.slots.max(), p.slow.max())
+	if p.cfg.Pool != nil {
+		n = float64(p.cfg.Pool.Capacity())
+	}
 	if p.cfg.MaxFlight > 0 {
 		n = min(n, float64(p.cfg.MaxFlight))
 	}
@@ -312,6 +332,9 @@ func (p *Pace) apply(now time.Time) {
 	burst := max(1, int(r/10))
 	if p.rate.searching {
 		burst = max(burst, p.cfg.Burst)
+	}
+	if p.cfg.Pool != nil {
+		burst = p.cfg.Pool.Capacity()
 	}
 	p.bucket.SetBurstAt(now, burst)
 }

@@ -49,8 +49,6 @@ func (p *Pace) suspect(now time.Time, a *Pass) {
 	b.countLow(a)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
 	switch {
-	case fresh && !p.cfg.Without.has(NoSlots) && p.slots.explains(a, p.settle()):
-		p.capSlots(now)
 	case b.trial:
 	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a)

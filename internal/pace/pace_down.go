@@ -35,7 +35,7 @@ func (p *Pace) Chance() bool { return p.bet.chance > 0 }
 
 // free reports whether the limit that the user has set is the only one known.
 func (p *Pace) free() bool {
-	return p.cfg.Ceiling > 0 && p.rate.searching && p.rate.base >= p.cfg.Ceiling
+	return p.cfg.Ceiling > 0 && p.cfg.Pool == nil && p.rate.searching && p.rate.base >= p.cfg.Ceiling
 }
 
 // Limits returns the attempts per second, and at a time, that are allowed now, 0

@@ -61,9 +61,8 @@ func (p *Pace) grow(now time.Time) {
 			}
 		}
 	case bySlots:
-		if p.slots.capped() {
-			p.slots.cap.advance(dt)
-			p.doubt(now)
+		if p.slots.on {
+			p.slots.grow(dt)
 		}
 	}
 	p.apply(now)

@@ -7,27 +7,28 @@ import (
 
 // slots is the hypothesis that the provider allows so many attempts at a time.
 //
-// A refusal with n others in flight says that there are no more than n slots, and an
-// attempt that was accepted while n others were certainly still out says that there
-// are more. As long as the two agree the hypothesis stands; it is acted on when the
-// rate was cut several times and the refusals went on.
+// When a refusal arrives, those sent before it that are still out were being served
+// when it was refused, so that there are no more slots than that. In the same way an
+// attempt that was accepted counts those that were served then, itself included, and
+// there are no fewer slots than that. As long as the two agree the hypothesis stands.
 type slots struct {
-	cap     limit
-	on      bool
-	most    int // no more slots than this, by the refusals
-	least   int // no fewer than this, by the acceptances
-	strikes int
-	struck  uint64
-	fits    int       // refusals in a row that agree
-	last    time.Time // when the latest of those was sent
-	looks   [8]witness
-	floor   float64 // attempts per second that were accepted before
-	sent    uint64  // when it was acted on
+	cap   limit // of the attempts that are out, some of which are already over at the provider
+	on    bool
+	cut   uint64 // the last attempt sent before the latest cut
+	most  int    // no more slots than this, by the refusals
+	least int    // no fewer than this, by the acceptances
+	fits  int    // refusals that agree
+	looks [8]witness
+	shut  time.Time // until then none is free, unless an answer ends
+
+	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
+	strikes int     // refusals in a row that do not agree
+	struck  Pass
+	fewest  int    // served at the time of those
+	doubted uint64 // the first of those
 }
 
-func (s *slots) reset() { *s = slots{most: math.MaxInt} }
-
-func (s *slots) capped() bool { return s.on }
+func (s *slots) reset() { *s = slots{trip: s.trip} }
 
 func (s *slots) max() float64 {
 	if !s.on {
@@ -42,8 +43,23 @@ type witness struct {
 	gone int // of those that were out when it was sent, how many left before it arrived
 }
 
+// said takes note of how long a refusal took.
+func (s *slots) said(seconds float64) {
+	if s.trip == 0 {
+		s.trip = seconds
+	}
+	s.trip += 0.1 * (seconds - s.trip)
+}
+
 func (s *slots) watch(a Pass) {
-	if a.flying <= s.least {
+	if s.trip == 0 { // what is out when it arrives could not be told
+		return
+	}
+	enough := s.least
+	if s.on && s.strikes > 0 {
+		enough = s.fewest
+	}
+	if a.flying <= enough {
 		return
 	}
 	for i := range s.looks {
@@ -55,10 +71,13 @@ func (s *slots) watch(a Pass) {
 }
 
 // settled takes note that a is over, and drops it from the witnesses if it was refused.
-func (s *slots) settled(now time.Time, a *Pass, accepted bool, roundTrip float64) {
+func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
+	if accepted {
+		s.shut = time.Time{}
+	}
 	for i := range s.looks {
 		switch w := &s.looks[i]; {
-		case w.seq > a.seq && now.Sub(w.at).Seconds() <= roundTrip:
+		case w.seq > a.seq && now.Sub(w.at).Seconds() <= s.trip:
 			w.gone++
 		case w.seq == a.seq && !accepted:
 			*w = witness{}
@@ -69,71 +88,110 @@ func (s *slots) settled(now time.Time, a *Pass, accepted bool, roundTrip float64
 // hear takes the evidence of the witnesses that were sent before the given time.
 func (s *slots) hear(sent time.Time) {
 	for i := range s.looks {
-		if w := &s.looks[i]; w.seq != 0 && !w.at.After(sent) {
-			s.least = max(s.least, w.flying-w.gone)
-			*w = witness{}
+		w := &s.looks[i]
+		if w.seq == 0 || w.at.After(sent) {
+			continue
 		}
+		served := w.flying - w.gone
+		s.least = max(s.least, served)
+		if !s.on && 100*served > 101*s.most {
+			s.fits = 0
+		}
+		if s.on && served > s.most { // there are more now
+			s.cap.base += float64(served - s.most)
+			s.cap.t = max(s.cap.t, 2)
+			s.most = served
+		}
+		if s.on && w.seq > s.doubted && served > s.fewest {
+			s.strikes = 0 // there were as many slots as ever: chance, or an answer nobody waits for
+		}
+		*w = witness{}
 	}
 }
 
-// explains takes a refusal into account and reports whether slots explain it.
-func (s *slots) explains(a *Pass, apart time.Duration) bool {
-	n := a.flying - 1
-	if n < 1 {
-		s.reset()
+// slotsExplain reports whether it was for want of a slot that a was refused, and
+// lowers the cap then.
+func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
+	if p.cfg.Without.has(NoSlots) {
 		return false
 	}
+	s, served := &p.slots, int(a.seq)-int(p.over)
 	if s.on {
-		return s.holds(a, n)
+		if p.recent.refused(64) > 40 { // the cap does not help
+			s.reset()
+			return false
+		}
+		if served >= s.least || s.strike(a, served, p.settle()) {
+			s.most = max(1, served)
+			s.lower(a.flying-1, a.seq, p.seq)
+		} else if float64(a.flying) > s.cap.base {
+			s.cap.t = 0
+		}
+		s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
+		return true
 	}
-	s.most = min(s.most, n)
-	if a.at.Sub(s.last) > apart {
-		s.fits++
-		s.last = a.at
-	}
-	if s.least > s.most {
-		s.reset()
+	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
+	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}
-	return s.fits >= 5 && 4*s.least >= 3*s.most
-}
-
-// holds takes a refusal into account while the hypothesis is acted on. One that does
-// not agree may come from an answer that nobody waits for any more but that still
-// takes its slot; three in a row say that it is something else.
-func (s *slots) holds(a *Pass, n int) bool {
-	if a.seq > s.struck+50 {
-		s.strikes = 0
-	}
-	s.most = min(n, int(s.cap.base))
-	if n < s.least {
-		s.strikes++
-		s.struck, s.least = a.seq, n
-	}
-	if s.strikes >= 3 {
-		s.reset()
-		s.fits = 3
-		return false
-	}
+	s.on, s.strikes = true, 0 // the rate was not to blame
+	s.lower(a.flying-1, a.seq, p.seq)
+	p.rate = found(max(p.bet.rate, 2*float64(s.most)/p.answer.mean), 1)
+	p.bet = bet{after: p.seq, chance: p.bet.chance}
+	p.apply(now)
 	return true
 }
 
-// capSlots acts on the hypothesis after a refusal that it explains.
-func (p *Pace) capSlots(now time.Time) {
-	s := &p.slots
-	if !s.on { // the rate was not to blame
-		s.on, s.floor, s.sent = true, 0.6*p.accepted.rate(now), p.seq
-		p.rate = found(max(p.bet.rate, 2*float64(s.most)/max(p.answer.mean, 0.1)), 1)
-		p.apply(now)
+// agree reports whether refusals and acceptances agree that it is slots: four refusals
+// came when as many were served, and as many but no more were accepted meanwhile.
+func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
+	if a.at.Sub(s.struck.at) <= apart {
+		return false
 	}
-	n := float64(max(1, s.most))
-	s.cap = limit{base: n, step: max(1, dip*n)}
-	p.bet.after = p.seq
+	s.struck = *a
+	if served < 1 { // nothing was served: it is not for want of a slot
+		s.fits = 0
+		return false
+	}
+	if s.fits == 0 || s.most-served > max(1, s.most/100) {
+		s.most, s.least, s.fits = served, 0, 0
+	}
+	s.most = max(s.most, served)
+	s.fits++
+	return s.fits >= 4 && 10*s.least >= 8*s.most
 }
 
-// doubt drops the hypothesis when it does not help: much less is served than before it.
-func (p *Pace) doubt(now time.Time) {
-	if s := &p.slots; s.on && p.seq > s.sent+40 && p.accepted.rate(now) < s.floor {
-		s.reset()
+// strike takes a refusal with fewer served than there are slots. Three of them, with
+// no acceptance between them of more than that, say that there are fewer slots now.
+func (s *slots) strike(a *Pass, served int, apart time.Duration) bool {
+	switch {
+	case s.strikes == 0:
+		s.strikes, s.fewest, s.struck, s.doubted = 1, served, *a, a.seq
+	case a.at.Sub(s.struck.at) > apart:
+		s.strikes++
+		s.fewest, s.struck = min(s.fewest, served), *a
 	}
+	if s.strikes < 3 {
+		return false
+	}
+	s.strikes, s.least = 0, s.fewest
+	return true
 }
+
+// lower cuts the cap to n after the refusal of an attempt. One that was sent before
+// the latest cut cannot raise it again.
+func (s *slots) lower(n int, sent, last uint64) {
+	base := float64(max(1, n))
+	if sent <= s.cut {
+		base = min(base, s.cap.base)
+	}
+	s.cap = limit{base: base, step: max(1, dip*base)}
+	s.cut = last
+}
+
+// grow moves the cap on by one attempt that had to wait for it, dt after the one before.
+func (s *slots) grow(dt time.Duration) {
+	s.cap.t += min(dt.Seconds()/comeback, 1.0/slotsSent)
+}
+
+const slotsSent = 15 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable

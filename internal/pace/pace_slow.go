@@ -64,7 +64,8 @@ func (s *slowness) judge(now time.Time, median float64) {
 	switch {
 	case s.usual == 0:
 		s.usual = median
-	case median < s.usual && s.cap == 0:
+	case s.cap > 0: // the times are ours, too: the usual one would follow them up
+	case median < s.usual:
 		s.usual += 0.1 * (median - s.usual)
 	default:
 		s.usual *= 1.0005

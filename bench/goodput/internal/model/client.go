@@ -30,12 +30,24 @@ type Client struct {
 // NewClient returns a client with the one default configuration, less the mechanisms
 // named by without.
 func NewClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, without ...pace.Ablation) *Client {
-	c := &Client{next: next, wait: wait, rng: rand.New(rand.NewPCG(seed, 1))}
-	c.noFresh = slices.Contains(without, pace.NoFresh)
-	cfg := pace.Config{Start: 20, Random: c.rng.Float64}
+	cfg := pace.Config{Start: 20}
 	for _, a := range without {
 		cfg.Without |= a
 	}
+	c := newClient(next, wait, seed, cfg)
+	c.noFresh = slices.Contains(without, pace.NoFresh)
+	return c
+}
+
+// NewPoolClient returns a client whose attempts the adaptive pool lets through,
+// instead of what a pace learns.
+func NewPoolClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64) *Client {
+	return newClient(next, wait, seed, pace.Config{Start: 20, Pool: pace.NewPool()})
+}
+
+func newClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, cfg pace.Config) *Client {
+	c := &Client{next: next, wait: wait, rng: rand.New(rand.NewPCG(seed, 1))}
+	cfg.Random = c.rng.Float64
 	c.pace = pace.New(cfg)
 	c.timer = time.AfterFunc(time.Hour, func() { c.mu.Lock(); c.pump(); c.mu.Unlock() })
 	c.timer.Stop()

@@ -15,7 +15,7 @@ func Contenders() []Contender {
 	out = append(out, basicContenders()...)
 	out = append(out, libContenders()...)
 	out = append(out, articleContenders()...)
-	out = append(out, steadyNew("steady"), steady("model"))
+	out = append(out, steadyNew("steady"), steady("model"), steadyPool())
 	out = append(out, oursContenders()...)
 	out = append(out, Oracle(false), Oracle(true))
 	return out

@@ -12,8 +12,7 @@ import (
 
 func steady(name string, without ...pace.Ablation) Contender {
 	return Contender{Name: name, Fresh: true, New: func(e *Env, i int) Doer {
-		wait := func(resp *http.Response) time.Duration { d, _ := retryAfter(resp); return d }
-		return model.NewClient(e.Server, wait, e.Seed*1000+uint64(i), without...)
+		return model.NewClient(e.Server, asked, e.Seed*1000+uint64(i), without...)
 	}}
 }
 
@@ -28,6 +27,15 @@ func steadyNew(name string, opts ...steadyhttp.Option) Contender {
 		return RT{rt}
 	}}
 }
+
+// steadyPool is steady with the adaptive pool of an article in place of what it learns.
+func steadyPool() Contender {
+	return Contender{Name: "pool", Fresh: true, New: func(e *Env, i int) Doer {
+		return model.NewPoolClient(e.Server, asked, e.Seed*1000+uint64(i))
+	}}
+}
+
+func asked(resp *http.Response) time.Duration { d, _ := retryAfter(resp); return d }
 
 // SteadyAblations are steady with one mechanism taken out at a time.
 func SteadyAblations() []Contender {

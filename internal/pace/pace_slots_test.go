@@ -1,0 +1,158 @@
+package pace
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var refusal = reply{Rejected, 0, 40 * time.Millisecond, 0}
+
+// busy is a provider with slots that answers in 2 s on average.
+func busy(slots func(since time.Duration) int) func(time.Time, int) reply {
+	luck := rand.New(rand.NewPCG(5, 6))
+	return func(now time.Time, serving int) reply {
+		if serving >= slots(now.Sub(start)) {
+			return refusal
+		}
+		a := answer
+		a.after = a.first + time.Duration(luck.ExpFloat64()*1.7e9)
+		return a
+	}
+}
+
+func TestPaceFollowsTheNumberOfSlotsDownAndUp(t *testing.T) {
+	for _, tt := range []struct{ many, few int }{{40, 10}, {6, 2}, {2, 1}} {
+		r := newRig(Config{}, busy(func(since time.Duration) int {
+			if since > 120*time.Second && since < 300*time.Second {
+				return tt.few
+			}
+			return tt.many
+		}))
+		r.run(120*time.Second, 0)
+		for _, phase := range []struct {
+			name  string
+			slots int
+		}{{"fewer", tt.few}, {"as many as before", tt.many}} {
+			r.run(60*time.Second, 0) // to find it
+			r.reset()
+			r.run(120*time.Second, 0)
+			if got, want := float64(r.count[OK])/120, 0.85*float64(phase.slots)/2; got < want {
+				t.Errorf("%d, %d slots, %s: served %.2f/s, want at least %.2f/s", tt.many, tt.few, phase.name, got, want)
+			}
+			if got, want := float64(r.count[Rejected]), 0.12*float64(r.count[OK]); got > want {
+				t.Errorf("%d, %d slots, %s: %v refused, want at most %.0f", tt.many, tt.few, phase.name, got, want)
+			}
+		}
+	}
+}
+
+func TestPaceRampsUpOnceMoreSlotsAreProven(t *testing.T) {
+	r := newRig(Config{}, busy(func(since time.Duration) int {
+		if since < 120*time.Second {
+			return 10
+		}
+		return 60
+	}))
+	r.run(120*time.Second, 0)
+	for r.p.InFlight() <= 11 { // until one more than before was accepted
+		r.run(time.Second, 0)
+	}
+	r.run(10*time.Second, 0)
+	if got := r.p.InFlight(); got < 50 {
+		t.Errorf("%d of 60 in flight 10 s after the first attempt above the old number, want nearly all", got)
+	}
+}
+
+func TestPaceKeepsTheNumberOfSlotsThroughRefusalsByChance(t *testing.T) {
+	luck := rand.New(rand.NewPCG(7, 8))
+	slots := busy(func(time.Duration) int { return 30 })
+	r := newRig(Config{}, func(now time.Time, serving int) reply {
+		if now.Sub(start) > 60*time.Second && luck.Float64() < 0.1 {
+			return refusal
+		}
+		return slots(now, serving)
+	})
+	r.run(60*time.Second, 0)
+	if !r.p.slots.on {
+		t.Fatal("no cap after a minute with 30 slots")
+	}
+	r.reset()
+	r.run(120*time.Second, 0)
+	if got := float64(r.count[OK]) / 120; got < 0.85*15 {
+		t.Errorf("served %.1f/s although a tenth is refused by chance, want nearly 15/s", got)
+	}
+}
+
+// An answer that nobody waits for keeps its slot.
+func TestPaceDoesNotKnockForASlotThatIsTakenByNobody(t *testing.T) {
+	const slots = 12
+	var taken []time.Time // until when
+	luck := rand.New(rand.NewPCG(9, 10))
+	r := newRig(Config{}, func(now time.Time, _ int) reply {
+		keep := taken[:0]
+		for _, u := range taken {
+			if u.After(now) {
+				keep = append(keep, u)
+			}
+		}
+		taken = keep
+		if len(taken) >= slots {
+			return refusal
+		}
+		d := 300*time.Millisecond + time.Duration(luck.ExpFloat64()*1.7e9)
+		taken = append(taken, now.Add(d))
+		if d > 4*time.Second { // the caller leaves
+			return reply{Cancelled, 0, 4 * time.Second, 0}
+		}
+		return reply{OK, 300 * time.Millisecond, d, 0}
+	})
+	r.run(60*time.Second, 0)
+	r.reset()
+	r.run(240*time.Second, 0)
+	if got, want := float64(r.count[Rejected]), 0.2*float64(r.count[OK]); got > want {
+		t.Errorf("%v refused of %d answered, want at most %.0f", got, r.count[OK], want)
+	}
+	if got := float64(r.count[OK]) / 240; got < 4.5 {
+		t.Errorf("served %.1f/s, want nearly 6/s less those whose callers left", got)
+	}
+}
+
+func TestPaceCountsTheSlotsThatWereTakenWhenItWasRefused(t *testing.T) {
+	p, now := New(Config{Start: 1000, Random: rand.Float64}), start
+	p.slots.said(0.1)
+	p.answer.add(1)
+	send := func() Pass { now = now.Add(10 * time.Millisecond); return p.Sent(now) }
+	var out []Pass
+	for range 10 {
+		out = append(out, send())
+	}
+	refused := send()
+	now = now.Add(50 * time.Millisecond)
+	for i := range 3 { // they were over when the refused one arrived: we only did not know
+		p.Headers(now, &out[i])
+		p.Settled(now, &out[i], OK, 0)
+	}
+	now = now.Add(50 * time.Millisecond)
+	p.Settled(now, &refused, Rejected, 0)
+	if got := p.slots.most; got != 7 {
+		t.Errorf("no more than %d slots by the refusal, want 7", got)
+	}
+}
+
+func TestPaceHoldsTheFirstByteDownForHalfAnHour(t *testing.T) {
+	const knee = 60
+	r := newRig(Config{}, func(_ time.Time, serving int) reply {
+		k := math.Pow(max(1, float64(serving+1)/knee), 1.5)
+		return reply{OK, time.Duration(300e6 * k), time.Duration(1e9 * k), 0}
+	})
+	r.run(60*time.Second, 0)
+	for i := range 6 {
+		r.reset()
+		r.run(300*time.Second, 0)
+		if got := float64(r.count[OK]) / 300; got < 0.94*knee {
+			t.Errorf("minutes %d to %d: served %.1f/s, want nearly %d/s", 1+5*i, 6+5*i, got, knee)
+		}
+	}
+}
