@@ -7,6 +7,8 @@ import (
 
 	"github.com/openai/openai-go/v3/option"
 	"golang.org/x/time/rate"
+
+	steadyhttp "github.com/steadyhttp/steady"
 )
 
 // Contenders lists everything that is compared.
@@ -15,7 +17,7 @@ func Contenders() []Contender {
 	out = append(out, basicContenders()...)
 	out = append(out, libContenders()...)
 	out = append(out, articleContenders()...)
-	out = append(out, steadyNew("steady"), steady("model"), steadyPool())
+	out = append(out, steadyNew("steady"), steadyNew("steady, pool", steadyhttp.WithPace(steadyhttp.AdaptivePool())), steady("model"))
 	out = append(out, oursContenders()...)
 	out = append(out, Oracle(false), Oracle(true))
 	return out

@@ -28,13 +28,6 @@ func steadyNew(name string, opts ...steadyhttp.Option) Contender {
 	}}
 }
 
-// steadyPool is steady with the adaptive pool of an article in place of what it learns.
-func steadyPool() Contender {
-	return Contender{Name: "pool", Fresh: true, New: func(e *Env, i int) Doer {
-		return model.NewPoolClient(e.Server, asked, e.Seed*1000+uint64(i))
-	}}
-}
-
 func asked(resp *http.Response) time.Duration { d, _ := retryAfter(resp); return d }
 
 // SteadyAblations are steady with one mechanism taken out at a time.
