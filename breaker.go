@@ -40,6 +40,9 @@ func (c *breakerConfig) apply(opts []BreakerOption) {
 	}
 }
 
+// leavesOverload reports whether overload answers are first of all the pace's.
+func (c *breakerConfig) leavesOverload() bool { return c.paced && !c.own }
+
 func (c *breakerConfig) validate() error {
 	var f flaws
 	f.add(c.inARow < 1, "TripAfter(%d): must be at least 1", c.inARow)
@@ -128,7 +131,7 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
 	ticket, ok := t.keys.get(key, now).allow()
 	if ok {
-		c.leavePermit(permit{of: ticket.b, period: ticket.period, probe: ticket.probe})
+		c.leavePermit(permit{of: ticket.b, period: ticket.period, known: ticket.known, probe: ticket.probe})
 	}
 	return ok
 }
@@ -223,7 +226,7 @@ func redeem(p permit) (ticket, bool) {
 		return ticket{}, false
 	}
 	probe, _ := p.probe.(*probe)
-	return ticket{b: b, period: p.period, probe: probe}, true
+	return ticket{b: b, period: p.period, known: p.known, probe: probe}, true
 }
 
 func (p *breakerPass) pays(verdict) bool { return false }

@@ -24,6 +24,7 @@ type breaker struct {
 	all *breakerTransport
 	cb  *gobreaker.TwoStepCircuitBreaker[struct{}]
 
+	known  atomic.Int64 // failures so far. Written with mu held
 	closed atomic.Int64 // the period, while the state is closed; else -1. Written with mu held
 
 	mu      sync.Mutex // guards the rest; taken before gobreaker's lock
@@ -47,6 +48,7 @@ type ticket struct {
 	b      *breaker
 	period int
 	probe  *probe // nil but for a probe
+	known  int64  // failures that were known when it was given
 }
 
 // probeFor is how long a probe may go without a verdict before another may go.
@@ -85,12 +87,12 @@ func settings(b *breaker) gobreaker.Settings {
 // tellChanges once it holds no lock.
 func (b *breaker) allow() (ticket, bool) {
 	if period := b.closed.Load(); period >= 0 {
-		return ticket{b: b, period: int(period)}, true
+		return ticket{b: b, period: int(period), known: b.known.Load()}, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state == gobreaker.StateClosed { // since a moment ago
-		return ticket{b: b, period: b.period}, true
+		return ticket{b: b, period: b.period, known: b.known.Load()}, true
 	}
 	done, err := b.cb.Allow()
 	if err != nil {
@@ -142,11 +144,11 @@ func (t ticket) settle(o outcome) {
 		b.usual.ended(b.inARow)
 		b.inARow = 0
 		b.count(nil)
+	case o == outcomeOverloaded && b.all.cfg.leavesOverload():
+		b.overloaded(t)
 	case o.bad():
+		b.known.Add(1)
 		b.inARow++
-		if o == outcomeOverloaded && b.isUsual() {
-			break
-		}
 		b.count(errFailure)
 	}
 	wake := t.probe != nil || b.period != before
@@ -157,11 +159,19 @@ func (t ticket) settle(o outcome) {
 	b.tellChanges()
 }
 
-// isUsual reports whether an overload answer is one of those that the pace deals
-// with: it does not end a run that chance does not explain. b.mu must be held.
-func (b *breaker) isUsual() bool {
-	c := &b.all.cfg
-	return c.paced && !c.own && (b.inARow < c.inARow || b.usual.explains(b.inARow))
+// overloaded counts an overload answer where a pace deals with overload: by going
+// slower, if that helps. So it is a failure only at the end of a run in which each
+// attempt was sent in the knowledge that the one before had failed, and which
+// chance does not explain. b.mu must be held.
+func (b *breaker) overloaded(t ticket) {
+	if t.known != b.known.Load() {
+		return
+	}
+	b.known.Add(1)
+	b.inARow++
+	if b.inARow >= b.all.cfg.inARow && !b.usual.explains(b.inARow) {
+		b.count(errFailure)
+	}
 }
 
 // brownOut is the share of attempts that fail while others of the same time do not.

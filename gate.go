@@ -51,6 +51,7 @@ func (c *call) take() []gate {
 type permit struct {
 	of     any // nil for no permit
 	period int
+	known  int64
 	probe  any
 }
 

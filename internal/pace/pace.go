@@ -246,7 +246,8 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.accepted.add(now, -1)
 	suspect := o == Rejected
 	if o == Overloaded { // a few of these say nothing about the rate
-		pure := p.cfg.Breaker && p.recent.run() == p.recent.refused(8) // which is for the breaker
+		// A run of nothing else is for the breaker, unless it came while we pushed.
+		pure := p.cfg.Breaker && a.held == byNothing && p.recent.run() == p.recent.refused(8)
 		often := !pure && (p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5)
 		suspect = a.flying > 1 && (often || p.bet.on && a.seq < p.bet.last+30)
 	}

@@ -17,7 +17,7 @@ func Contenders() []Contender {
 	out = append(out, basicContenders()...)
 	out = append(out, libContenders()...)
 	out = append(out, articleContenders()...)
-	out = append(out, steadyNew("steady"), steadyNew("steady, pool", steadyhttp.WithPace(steadyhttp.AdaptivePool())), steady("model"))
+	out = append(out, steadyNew("steady"), steadyNew("steady-pool", steadyhttp.WithPace(steadyhttp.AdaptivePool())), steady("model"))
 	out = append(out, oursContenders()...)
 	out = append(out, Oracle(false), Oracle(true))
 	return out
