@@ -65,6 +65,7 @@ type Pace struct {
 	slow     slowness // attempts in flight, if the times tell of one
 	hold     hold     // nothing passes
 	bet      bet      // what the refusals of late are about
+	luck     [2]luck  // by kind of refusal
 	cycle    cycle
 	recent   history
 	accepted tally // attempts that were sent and not refused
@@ -192,10 +193,13 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 // refuse learns from an attempt that was not accepted.
 func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.recent.mark(a)
+	k := kindOf(o)
+	p.luck[k].recent.mark(a)
 	p.accepted.add(now, -1)
 	suspect := o == Rejected
 	if o == Overloaded { // a few of these say nothing about the rate
-		suspect = p.bet.on && a.seq < p.bet.last+30 || p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5
+		of := &p.luck[k].recent
+		suspect = p.bet.on && p.bet.began == k && a.seq < p.bet.last+30 || of.refused(8) >= 3 || of.refused(64) >= 5
 	}
 	switch {
 	case p.hold.on:
@@ -203,7 +207,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	case p.mustHold(a):
 		p.beginHold(now, o, hinted)
 	case suspect:
-		p.suspect(now, a)
+		p.suspect(now, a, k)
 	}
 }
 

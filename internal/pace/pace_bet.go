@@ -12,19 +12,44 @@ import (
 type bet struct {
 	on      bool
 	from    Pass    // the refusal it began with
+	began   kind    // of that
 	last    uint64  // the latest one
 	refused int     // since from
 	rate    float64 // before the first cut
 
-	lowSent, lowRefused float64 // attempts sent below the place where the limit was found
+	lowSent    float64    // attempts sent below the place where the limit was found,
+	lowRefused [2]float64 // and how many of them were refused, by kind
 
 	trial       bool
+	about       kind    // the refusals that are on trial
 	share, sent float64 // before it: the share that was refused, of so many attempts,
 	passed      float64 // and how many per second were accepted
 
-	chance float64   // share of attempts that is refused whatever we do; 0 = none known
-	after  uint64    // the last attempt sent before the latest cut
-	calm   time.Time // attempts sent before may still be refused for the old rate
+	after uint64    // the last attempt sent before the latest cut
+	calm  time.Time // attempts sent before may still be refused for the old rate
+}
+
+// kind tells refusals apart that may have different causes: a limit that says 429
+// still holds while one attempt in five is answered with 529, whatever we do.
+type kind int8
+
+func kindOf(o Outcome) kind {
+	if o == Rejected {
+		return 0
+	}
+	return 1
+}
+
+// luck is what is known about the refusals of one kind.
+type luck struct {
+	recent history
+	share  float64 // of attempts that is refused whatever we do; 0 = none known
+}
+
+// calm reports whether the refusals up to a are as many as chance explains.
+func (l *luck) calm() bool {
+	share := l.recent.share()
+	return share <= min(0.95, 1.5*l.share+0.1) && share > l.share/4
 }
 
 // low reports whether we send less than where the limit was found.
@@ -33,61 +58,61 @@ func (p *Pace) low(now time.Time) bool {
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
-func (p *Pace) suspect(now time.Time, a *Pass) {
+func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	b := &p.bet
-	if b.chance > 0 && !p.doubtChance(now, a) {
+	if p.luck[k].share > 0 && !p.doubtChance(now, a, &p.luck[k]) {
 		return
 	}
 	if !b.on || a.seq > b.last+40 {
-		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
+		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
 	}
 	if a.seq < b.from.seq {
 		return
 	}
 	b.refused++
 	b.last = max(b.last, a.seq)
-	b.countLow(a)
+	b.countLow(a, k)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
 	switch {
 	case fresh && !p.cfg.Without.has(NoSlots) && p.slots.explains(a, p.settle()):
 		p.capSlots(now)
 	case b.trial:
-	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
-		p.beginTrial(now, a)
+	case b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
+		p.beginTrial(now, a, k)
 	case fresh:
 		p.cut(now, a)
 	}
 }
 
 // doubtChance reports whether a refusal does not fit the share that is put down to chance.
-func (p *Pace) doubtChance(now time.Time, a *Pass) bool {
-	b, share := &p.bet, p.recent.share()
-	if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
+func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
+	if l.calm() {
 		return false
 	}
-	*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
+	p.bet = bet{on: l.recent.share() > l.share, from: *a, rate: 0.75 * p.perSecond(now), after: p.bet.after}
+	l.share = 0
 	return true
 }
 
 // often reports whether so many are refused below the limit that it matters.
-func (b *bet) often() bool { return b.lowRefused >= 0.08*b.lowSent }
+func (b *bet) often(k kind) bool { return b.lowRefused[k] >= 0.08*b.lowSent }
 
-func (b *bet) countLow(a *Pass) {
-	if !b.trial && b.lowSent > 50 && !b.often() {
-		b.lowSent, b.lowRefused = 0, 0
+func (b *bet) countLow(a *Pass, k kind) {
+	if !b.trial && b.lowSent > 50 && !b.often(0) && !b.often(1) {
+		b.lowSent, b.lowRefused = 0, [2]float64{}
 	}
 	if a.low && (!b.trial || a.seq > b.after) {
-		b.lowRefused++
+		b.lowRefused[k]++
 	}
 }
 
 // beginTrial slows down until five refusals would be expected if they are chance.
-func (p *Pace) beginTrial(now time.Time, a *Pass) {
+func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
-	b.trial, b.share, b.sent = true, min(0.9, b.lowRefused/b.lowSent), b.lowSent
-	b.lowSent, b.lowRefused = 0, 0
+	b.trial, b.about, b.share, b.sent = true, k, min(0.9, b.lowRefused[k]/b.lowSent), b.lowSent
+	b.lowSent, b.lowRefused = 0, [2]float64{}
 	p.rate = limit{base: max(0.7*b.passed, 0.1*v)}
 	p.applyDrained(now)
 	p.sinceNow(now)
@@ -106,10 +131,12 @@ func (p *Pace) endTrial(now time.Time) {
 	if !b.trial || b.lowSent < 5/b.share+late {
 		return
 	}
-	share := b.lowRefused / b.lowSent
+	refused := b.lowRefused[b.about]
+	share := refused / b.lowSent
 	if share >= b.share/2 {
 		p.rate = found(max(p.perSecond(now), b.rate), 1)
-		*b = bet{chance: (b.lowRefused + b.share*b.sent) / (b.lowSent + b.sent), after: p.seq}
+		p.luck[b.about].share = (refused + b.share*b.sent) / (b.lowSent + b.sent)
+		*b = bet{after: p.seq}
 		p.apply(now)
 		return
 	}
@@ -136,10 +163,11 @@ func (p *Pace) cut(now time.Time, a *Pass) {
 	if p.rate.searching || p.rate.t >= 0.7 {
 		c := p.cycle.rate(a.at)
 		if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
-			c = math.Sqrt(c * v) // the provider's bucket may have flowed over meanwhile
+			c = max(math.Sqrt(c*v), p.accepted.rate(now)) // the provider's bucket may have flowed over meanwhile
 		}
 		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
-		b.lowSent, b.lowRefused = b.lowSent/2, b.lowRefused/2 // old news
+		b.lowSent /= 2 // old news
+		b.lowRefused[0], b.lowRefused[1] = b.lowRefused[0]/2, b.lowRefused[1]/2
 		p.cycle = cycle{start: p.perSecond(now)}
 		return
 	}

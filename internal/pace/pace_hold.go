@@ -49,7 +49,7 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	if p.bet.on { // the latest cuts were but the beginning of this
 		p.rate = found(p.bet.rate, 1)
 	}
-	p.bet = bet{after: p.seq, chance: p.bet.chance}
+	p.bet = bet{after: p.seq}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
 	p.nextProbe(now, hinted)
 }
@@ -112,6 +112,7 @@ func (p *Pace) resume(now time.Time) {
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
+	p.luck[0].recent, p.luck[1].recent = p.recent, p.recent
 	p.held = byNothing
 	p.apply(now)
 }

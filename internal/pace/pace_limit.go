@@ -45,13 +45,11 @@ const (
 func (p *Pace) grow(now time.Time) {
 	gap := now.Sub(p.lastSent)
 	p.accepted.add(now, 1)
-	if b := &p.bet; b.chance > 0 && float64(p.seq-p.recent.top) > max(64, 8/b.chance) {
-		*b = bet{after: b.after}
-	}
+	lucky := p.forget()
 	dt := min(gap, now.Sub(p.heldAt))
 	switch p.held {
 	case byRate:
-		if p.bet.chance > 0 {
+		if lucky {
 			dt /= 4
 		}
 		if !p.bet.trial && (p.rate.value() < 1.5*p.accepted.rate(now) || p.seq < 20) {
@@ -67,4 +65,16 @@ func (p *Pace) grow(now time.Time) {
 		}
 	}
 	p.apply(now)
+}
+
+// forget drops the chances that no longer show, and reports whether any is left.
+func (p *Pace) forget() (lucky bool) {
+	for i := range p.luck {
+		l := &p.luck[i]
+		if l.share > 0 && float64(p.seq-l.recent.top) > max(64, 8/l.share) {
+			l.share = 0
+		}
+		lucky = lucky || l.share > 0
+	}
+	return lucky
 }
