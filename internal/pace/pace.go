@@ -66,6 +66,7 @@ type Pace struct {
 	hold     hold     // nothing passes
 	bet      bet      // what the refusals of late are about
 	luck     [2]luck  // by kind of refusal
+	says     kind     // what the latest cut was for
 	cycle    cycle
 	recent   history
 	accepted tally // attempts that were sent and not refused
@@ -194,7 +195,7 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.recent.mark(a)
 	k := kindOf(o)
-	p.luck[k].recent.mark(a)
+	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
 	suspect := o == Rejected
 	if o == Overloaded { // a few of these say nothing about the rate

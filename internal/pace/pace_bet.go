@@ -43,13 +43,35 @@ func kindOf(o Outcome) kind {
 // luck is what is known about the refusals of one kind.
 type luck struct {
 	recent history
+	from   uint64  // the attempts that it looks at are later than this
 	share  float64 // of attempts that is refused whatever we do; 0 = none known
+	cut    uint64  // the attempt at which the rate was cut because more were refused
 }
 
-// calm reports whether the refusals up to a are as many as chance explains.
-func (l *luck) calm() bool {
+// since makes the attempts up to seq old news.
+func (l *luck) since(seq uint64) {
+	l.from, l.recent = seq, history{top: seq}
+}
+
+func (l *luck) mark(a *Pass) {
+	if a.seq > l.from {
+		l.recent.mark(a)
+	}
+}
+
+// judge compares the share that was refused of late with the known one: 0 means
+// that chance explains it or that it is too early to tell.
+func (l *luck) judge() int {
 	share := l.recent.share()
-	return share <= min(0.95, 1.5*l.share+0.1) && share > l.share/4
+	switch {
+	case l.recent.top < l.from+64:
+		return 0
+	case share > l.share+3.5*math.Sqrt(l.share*(1-l.share)/64):
+		return 1
+	case share <= l.share/4:
+		return -1
+	}
+	return 0
 }
 
 // low reports whether we send less than where the limit was found.
@@ -80,17 +102,29 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	case b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a, k)
 	case fresh:
-		p.cut(now, a)
+		p.cut(now, a, k)
 	}
 }
 
-// doubtChance reports whether a refusal does not fit the share that is put down to chance.
+// doubtChance reports whether a refusal does not fit the share that is put down to
+// chance. If more are refused, the first guess is that those beyond chance are for
+// speed: the rate falls to what leaves chance alone. If that does not help, the
+// share is what has changed.
 func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
-	if l.calm() {
+	verdict := l.judge()
+	if verdict == 0 {
 		return false
 	}
-	p.bet = bet{on: l.recent.share() > l.share, from: *a, rate: 0.75 * p.perSecond(now), after: p.bet.after}
-	l.share = 0
+	share, v := l.recent.share(), p.perSecond(now)
+	if verdict > 0 && (l.cut == 0 || a.seq > l.cut+256) {
+		l.cut = p.seq
+		l.since(p.seq)
+		p.sinceNow(now)
+		p.setRate(now, v*(1-share)/(1-l.share))
+		return false
+	}
+	p.bet = bet{on: verdict > 0, from: *a, rate: 0.75 * v, after: p.bet.after}
+	l.share, l.cut = 0, 0
 	return true
 }
 
@@ -135,8 +169,11 @@ func (p *Pace) endTrial(now time.Time) {
 	share := refused / b.lowSent
 	if share >= b.share/2 {
 		p.rate = found(max(p.perSecond(now), b.rate), 1)
-		p.luck[b.about].share = (refused + b.share*b.sent) / (b.lowSent + b.sent)
+		l := &p.luck[b.about]
+		l.share = (refused + b.share*b.sent) / (b.lowSent + b.sent)
+		l.since(p.seq)
 		*b = bet{after: p.seq}
+		p.cycle = cycle{void: true}
 		p.apply(now)
 		return
 	}
@@ -150,9 +187,10 @@ func (p *Pace) endTrial(now time.Time) {
 // what was accepted since the refusals began says so. Every attempt sent before a has
 // been refused by now or it never will be. One cut is never below 0.7, since
 // refused attempts may cost capacity and then less is accepted than could be.
-func (p *Pace) cut(now time.Time, a *Pass) {
+func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	b, v := &p.bet, p.perSecond(now)
 	p.hold.ramped = false
+	p.says = k
 	p.sinceNow(now)
 	if p.cfg.Without.has(NoMeasure) {
 		p.setRate(now, v/2)

@@ -112,7 +112,8 @@ func (p *Pace) resume(now time.Time) {
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
-	p.luck[0].recent, p.luck[1].recent = p.recent, p.recent
+	p.luck[0].since(p.seq)
+	p.luck[1].since(p.seq)
 	p.held = byNothing
 	p.apply(now)
 }

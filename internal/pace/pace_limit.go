@@ -45,11 +45,11 @@ const (
 func (p *Pace) grow(now time.Time) {
 	gap := now.Sub(p.lastSent)
 	p.accepted.add(now, 1)
-	lucky := p.forget()
+	p.forget()
 	dt := min(gap, now.Sub(p.heldAt))
 	switch p.held {
 	case byRate:
-		if lucky {
+		if p.luck[p.says].share > 0 {
 			dt /= 4
 		}
 		if !p.bet.trial && (p.rate.value() < 1.5*p.accepted.rate(now) || p.seq < 20) {
@@ -67,14 +67,12 @@ func (p *Pace) grow(now time.Time) {
 	p.apply(now)
 }
 
-// forget drops the chances that no longer show, and reports whether any is left.
-func (p *Pace) forget() (lucky bool) {
+// forget drops the chances that no longer show.
+func (p *Pace) forget() {
 	for i := range p.luck {
 		l := &p.luck[i]
 		if l.share > 0 && float64(p.seq-l.recent.top) > max(64, 8/l.share) {
-			l.share = 0
+			l.share, l.cut = 0, 0
 		}
-		lucky = lucky || l.share > 0
 	}
-	return lucky
 }

@@ -65,6 +65,7 @@ type cycle struct {
 	unheld  float64
 	refused float64
 	start   float64 // the rate at its beginning
+	void    bool    // the bucket was not empty then
 }
 
 func (c *cycle) note(a Pass) {
@@ -80,7 +81,7 @@ func (c *cycle) note(a Pass) {
 // rate is what was accepted per second, or infinity if that says nothing.
 func (c *cycle) rate(now time.Time) float64 {
 	span := now.Sub(c.from).Seconds()
-	if c.sent < 20 || span < 1 || c.unheld > c.sent/5 {
+	if c.void || c.sent < 20 || span < 1 || c.unheld > c.sent/5 {
 		return math.Inf(1)
 	}
 	return (c.sent - c.refused) / span
