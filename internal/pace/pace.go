@@ -68,10 +68,12 @@ type Pace struct {
 	luck     [2]luck  // by kind of refusal
 	says     kind     // what the latest cut was for
 	cycle    cycle
+	window   window
 	recent   history
 	accepted tally // attempts that were sent and not refused
 
 	seq, over uint64 // attempts sent, attempts that are over
+	refused   uint64 // attempts that were not accepted
 	lastSent  time.Time
 	held      cause     // what refused the head of the queue last,
 	heldAt    time.Time // and since when it waits
@@ -197,6 +199,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	k := kindOf(o)
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
+	p.refused++
 	suspect := o == Rejected
 	if o == Overloaded { // a few of these say nothing about the rate
 		of := &p.luck[k].recent
@@ -205,7 +208,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	switch {
 	case p.hold.on:
 		p.refusedOnHold(now, a, hinted)
-	case p.mustHold(a):
+	case p.mustHold(now, a, hinted):
 		p.beginHold(now, o, hinted)
 	case suspect:
 		p.suspect(now, a, k)
@@ -229,6 +232,9 @@ func (p *Pace) perSecond(now time.Time) float64 {
 // Speed is how many attempts per second can be expected to be served.
 func (p *Pace) Speed() float64 {
 	r := p.rate.value()
+	if p.window.known(p.lastSent) {
+		r = min(r, p.window.rate)
+	}
 	if n := p.maxFlight(); p.answer.mean > 0 {
 		r = min(r, n/p.answer.mean)
 	}

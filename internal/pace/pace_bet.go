@@ -66,7 +66,7 @@ func (l *luck) judge() int {
 	switch {
 	case l.recent.top < l.from+64:
 		return 0
-	case share > l.share+3.5*math.Sqrt(l.share*(1-l.share)/64):
+	case share > min(0.95, 1.5*l.share+0.1):
 		return 1
 	case share <= l.share/4:
 		return -1
@@ -162,10 +162,14 @@ func (p *Pace) sinceNow(now time.Time) {
 func (p *Pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
-	if !b.trial || b.lowSent < 5/b.share+late {
+	refused := b.lowRefused[b.about]
+	enough := 5.0
+	if refused == 1 || refused == 2 { // it could be either
+		enough = 12
+	}
+	if !b.trial || b.lowSent < enough/b.share+late {
 		return
 	}
-	refused := b.lowRefused[b.about]
 	share := refused / b.lowSent
 	if share >= b.share/2 {
 		p.rate = found(max(p.perSecond(now), b.rate), 1)

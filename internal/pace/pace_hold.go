@@ -19,12 +19,17 @@ type hold struct {
 	ramped  bool
 }
 
-// mustHold reports whether the refusals up to a are a run that chance does not explain.
-func (p *Pace) mustHold(a *Pass) bool {
+// mustHold reports whether the refusals up to a are a run that chance does not
+// explain. Three in a row suffice if the provider names a time until which a limit
+// per second would have let many pass: then the count of a window is used up.
+func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
 	run := p.recent.run()
+	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && run >= 3 && named >= 2 && named*p.accepted.rate(now) >= 8 {
+		return true
+	}
 	others := p.recent.refused(64) - run
 	return run >= 4+others/2 && a.at.Sub(p.recent.from) >= 3*p.settle()
 }
@@ -48,6 +53,12 @@ func (p *Pace) watch(now time.Time) {
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	if p.bet.on { // the latest cuts were but the beginning of this
 		p.rate = found(p.bet.rate, 1)
+	}
+	if o == Rejected && !p.cfg.Without.has(NoWindow) {
+		p.window.usedUp(now, float64(p.seq-p.refused))
+		if hinted == 0 && p.window.known(now) { // probes cost more than going evenly
+			p.rate = found(p.window.rate, 0)
+		}
 	}
 	p.bet = bet{after: p.seq}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
