@@ -59,9 +59,9 @@ func (l *luck) mark(a *Pass) {
 	}
 }
 
-// judge compares the share that was refused of late with the known one: 0 means
-// that chance explains it or that it is too early to tell.
-func (l *luck) judge() int {
+// judge compares the share of 64 attempts with the known one: 0 means that chance
+// explains it or that it is too early to tell.
+func (l *luck) judge(seq uint64) int {
 	share := l.recent.share()
 	switch {
 	case l.recent.top < l.from+64:
@@ -71,6 +71,8 @@ func (l *luck) judge() int {
 	case share <= l.share/4:
 		return -1
 	}
+	l.share += (share - l.share) / 8
+	l.since(seq)
 	return 0
 }
 
@@ -87,6 +89,9 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	}
 	if !b.on || a.seq > b.last+40 {
 		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
+		if p.hold.ramp(now) < 1 {
+			b.rate = p.rate.value() // that is where the ramp was going
+		}
 	}
 	if a.seq < b.from.seq {
 		return
@@ -111,7 +116,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 // speed: the rate falls to what leaves chance alone. If that does not help, the
 // share is what has changed.
 func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
-	verdict := l.judge()
+	verdict := l.judge(p.seq)
 	if verdict == 0 {
 		return false
 	}
