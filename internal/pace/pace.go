@@ -60,13 +60,13 @@ type Pace struct {
 	cfg    Config
 	bucket *rate.Limiter
 
-	rate     limit    // attempts per second
-	slots    slots    // attempts in flight, if refusals tell of a limit
-	slow     slowness // attempts in flight, if the times tell of one
-	hold     hold     // nothing passes
-	bet      bet      // what the refusals of late are about
-	luck     [2]luck  // by kind of refusal
-	says     kind     // what the latest cut was for
+	rate     limit       // attempts per second
+	slots    slots       // attempts in flight, if refusals tell of a limit
+	slow     slowness    // attempts in flight, if the times tell of one
+	hold     hold        // nothing passes
+	bet      bet         // what the refusals of late are about
+	luck     [kinds]luck // by kind of refusal
+	says     kind        // what the latest cut was for
 	cycle    cycle
 	window   window
 	recent   history
@@ -111,6 +111,9 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 	}
 	if p.cfg.Without.has(NoPace) {
 		return true, 0
+	}
+	if p.hold.ramped {
+		p.apply(now)
 	}
 	if tokens := p.bucket.TokensAt(now); tokens < 1 {
 		p.heldBack(now, byRate)
@@ -196,12 +199,12 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 // refuse learns from an attempt that was not accepted.
 func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.recent.mark(a)
-	k := kindOf(o)
+	k := kindOf(now, o, hinted)
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
 	p.refused++
-	suspect := o == Rejected
-	if o == Overloaded { // a few of these say nothing about the rate
+	suspect := o != Failed && o != Unknown
+	if o == Overloaded && k == overload { // a few of these say nothing about the rate
 		of := &p.luck[k].recent
 		suspect = p.bet.on && p.bet.began == k && a.seq < p.bet.last+30 || of.refused(8) >= 3 || of.refused(64) >= 5
 	}

@@ -16,9 +16,10 @@ type bet struct {
 	last    uint64  // the latest one
 	refused int     // since from
 	rate    float64 // before the first cut
+	undo    float64 // before the first cut since the rate was last back at the limit
 
-	lowSent    float64    // attempts sent below the place where the limit was found,
-	lowRefused [2]float64 // and how many of them were refused, by kind
+	lowSent    float64        // attempts sent below the place where the limit was found,
+	lowRefused [kinds]float64 // and how many of them were refused, by kind
 
 	trial       bool
 	about       kind    // the refusals that are on trial
@@ -33,11 +34,22 @@ type bet struct {
 // still holds while one attempt in five is answered with 529, whatever we do.
 type kind int8
 
-func kindOf(o Outcome) kind {
-	if o == Rejected {
-		return 0
+const (
+	rejection kind = iota // 429
+	overload              // 503, 529
+	computed              // naming a wait that somebody worked out: a limit, not chance
+	kinds
+)
+
+func kindOf(now time.Time, o Outcome, hinted time.Duration) kind {
+	date := now.Add(hinted)
+	switch {
+	case hinted%time.Second != 0 && date.Sub(date.Round(time.Second)).Abs() > 5*time.Millisecond:
+		return computed
+	case o == Rejected:
+		return rejection
 	}
-	return 1
+	return overload
 }
 
 // luck is what is known about the refusals of one kind.
@@ -59,9 +71,9 @@ func (l *luck) mark(a *Pass) {
 	}
 }
 
-// judge compares the share of 64 attempts with the known one: 0 means that chance
-// explains it or that it is too early to tell.
-func (l *luck) judge(seq uint64) int {
+// judge compares the share that was refused of late with the known one: 0 means
+// that chance explains it or that it is too early to tell.
+func (l *luck) judge() int {
 	share := l.recent.share()
 	switch {
 	case l.recent.top < l.from+64:
@@ -71,8 +83,6 @@ func (l *luck) judge(seq uint64) int {
 	case share <= l.share/4:
 		return -1
 	}
-	l.share += (share - l.share) / 8
-	l.since(seq)
 	return 0
 }
 
@@ -89,9 +99,6 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	}
 	if !b.on || a.seq > b.last+40 {
 		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
-		if p.hold.ramp(now) < 1 {
-			b.rate = p.rate.value() // that is where the ramp was going
-		}
 	}
 	if a.seq < b.from.seq {
 		return
@@ -104,7 +111,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	case fresh && !p.cfg.Without.has(NoSlots) && p.slots.explains(a, p.settle()):
 		p.capSlots(now)
 	case b.trial:
-	case b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
+	case k != computed && b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a, k)
 	case fresh:
 		p.cut(now, a, k)
@@ -116,7 +123,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 // speed: the rate falls to what leaves chance alone. If that does not help, the
 // share is what has changed.
 func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
-	verdict := l.judge(p.seq)
+	verdict := l.judge()
 	if verdict == 0 {
 		return false
 	}
@@ -137,8 +144,8 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
 func (b *bet) often(k kind) bool { return b.lowRefused[k] >= 0.08*b.lowSent }
 
 func (b *bet) countLow(a *Pass, k kind) {
-	if !b.trial && b.lowSent > 50 && !b.often(0) && !b.often(1) {
-		b.lowSent, b.lowRefused = 0, [2]float64{}
+	if !b.trial && b.lowSent > 50 && !b.often(rejection) && !b.often(overload) {
+		b.lowSent, b.lowRefused = 0, [kinds]float64{}
 	}
 	if a.low && (!b.trial || a.seq > b.after) {
 		b.lowRefused[k]++
@@ -151,7 +158,7 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
 	b.trial, b.about, b.share, b.sent = true, k, min(0.9, b.lowRefused[k]/b.lowSent), b.lowSent
-	b.lowSent, b.lowRefused = 0, [2]float64{}
+	b.lowSent, b.lowRefused = 0, [kinds]float64{}
 	p.rate = limit{base: max(0.7*b.passed, 0.1*v)}
 	p.applyDrained(now)
 	p.sinceNow(now)
@@ -179,7 +186,7 @@ func (p *Pace) endTrial(now time.Time) {
 	if share >= b.share/2 {
 		p.rate = found(max(p.perSecond(now), b.rate), 1)
 		l := &p.luck[b.about]
-		l.share = (refused + b.share*b.sent) / (b.lowSent + b.sent)
+		l.share = max(share, (refused+b.share*b.sent)/(b.lowSent+b.sent))
 		l.since(p.seq)
 		*b = bet{after: p.seq}
 		p.cycle = cycle{void: true}
@@ -208,13 +215,16 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	floor := 0.7 * v
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
+		b.undo = min(b.rate, max(v, p.rate.base))
 		c := p.cycle.rate(a.at)
 		if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
 			c = max(math.Sqrt(c*v), p.accepted.rate(now)) // the provider's bucket may have flowed over meanwhile
 		}
 		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
 		b.lowSent /= 2 // old news
-		b.lowRefused[0], b.lowRefused[1] = b.lowRefused[0]/2, b.lowRefused[1]/2
+		for i := range b.lowRefused {
+			b.lowRefused[i] /= 2
+		}
 		p.cycle = cycle{start: p.perSecond(now)}
 		return
 	}

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -52,7 +53,7 @@ func (p *Pace) watch(now time.Time) {
 
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	if p.bet.on { // the latest cuts were but the beginning of this
-		p.rate = found(p.bet.rate, 1)
+		p.rate = found(cmp.Or(p.bet.undo, p.bet.rate), 1)
 	}
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
 		p.window.usedUp(now, float64(p.seq-p.refused))
@@ -123,8 +124,9 @@ func (p *Pace) resume(now time.Time) {
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
-	p.luck[0].since(p.seq)
-	p.luck[1].since(p.seq)
+	for i := range p.luck {
+		p.luck[i].since(p.seq)
+	}
 	p.held = byNothing
 	p.apply(now)
 }

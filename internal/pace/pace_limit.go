@@ -31,7 +31,10 @@ func (l *limit) advance(dt time.Duration) {
 		return
 	}
 	x := dt.Seconds() / comeback
-	l.t += min(x, max(x/4, 1.0/comebackSent))
+	if l.t < 2.5 {
+		x = min(x, max(x/4, 1.0/comebackSent))
+	}
+	l.t += x
 }
 
 const (
