@@ -22,6 +22,7 @@ type bet struct {
 	lowRefused [kinds]float64 // and how many of them were refused, by kind
 
 	trial       bool
+	trials      int
 	about       kind    // the refusals that are on trial
 	share, sent float64 // before it: the share that was refused, of so many attempts,
 	passed      float64 // and how many per second were accepted
@@ -157,9 +158,17 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
-	b.trial, b.about, b.share, b.sent = true, k, min(0.9, b.lowRefused[k]/b.lowSent), b.lowSent
+	b.about = k
+	p.tryAt(now, max(0.7*b.passed, 0.1*v))
+}
+
+// tryAt begins a trial at r attempts per second.
+func (p *Pace) tryAt(now time.Time, r float64) {
+	b := &p.bet
+	b.trials++
+	b.trial, b.share, b.sent = true, min(0.9, b.lowRefused[b.about]/b.lowSent), b.lowSent
 	b.lowSent, b.lowRefused = 0, [kinds]float64{}
-	p.rate = limit{base: max(0.7*b.passed, 0.1*v)}
+	p.rate = limit{base: r}
 	p.applyDrained(now)
 	p.sinceNow(now)
 }
@@ -183,6 +192,11 @@ func (p *Pace) endTrial(now time.Time) {
 		return
 	}
 	share := refused / b.lowSent
+	if share > 1.5*b.share && b.trials == 1 { // slower and yet worse: it may have been too fast still
+		b.passed = p.perSecond(now) * (1 - share)
+		p.tryAt(now, max(0.7*b.passed, 0.1*p.perSecond(now)))
+		return
+	}
 	if share >= b.share/2 {
 		p.rate = found(max(p.perSecond(now), b.rate), 1)
 		l := &p.luck[b.about]
