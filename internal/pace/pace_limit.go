@@ -25,6 +25,7 @@ func (l *limit) value() float64 {
 
 // advance moves t on by one attempt that had to wait for this limit, dt after the one
 // before: back at the base in 2 s or, where attempts are few, in 30 attempts or 8 s.
+// Where the limit was before nothing was refused, time alone counts: it has risen.
 func (l *limit) advance(dt time.Duration) {
 	if l.searching {
 		l.base *= math.Exp2(min(dt, 250*time.Millisecond).Seconds() / 0.25)
@@ -68,14 +69,4 @@ func (p *Pace) grow(now time.Time) {
 		}
 	}
 	p.apply(now)
-}
-
-// forget drops the chances that no longer show.
-func (p *Pace) forget() {
-	for i := range p.luck {
-		l := &p.luck[i]
-		if l.share > 0 && float64(p.seq-l.recent.top) > max(64, 8/l.share) {
-			l.share, l.cut = 0, 0
-		}
-	}
 }
