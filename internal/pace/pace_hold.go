@@ -57,8 +57,8 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	}
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
 		p.window.usedUp(now, float64(p.seq-p.refused))
-		if hinted == 0 && p.window.known(now) { // probes cost more than going evenly
-			p.rate = found(p.window.rate, 0)
+		if hinted == 0 && p.window.known(now) { // going about evenly saves most probes
+			p.rate = found(1.3*p.window.rate, 1)
 		}
 	}
 	p.bet = bet{after: p.seq}
