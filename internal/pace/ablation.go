@@ -16,6 +16,7 @@ const (
 	NoSlowness
 	NoSilence
 	NoFresh
+	NoWindow
 )
 
 func (a Ablation) has(x Ablation) bool { return a&x != 0 }

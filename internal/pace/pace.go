@@ -65,16 +65,20 @@ type Pace struct {
 	cfg    Config
 	bucket *rate.Limiter
 
-	rate     limit    // attempts per second
-	slots    slots    // attempts in flight, if refusals tell of a limit
-	slow     slowness // attempts in flight, if the times tell of one
-	hold     hold     // nothing passes
-	bet      bet      // what the refusals of late are about
+	rate     limit       // attempts per second
+	slots    slots       // attempts in flight, if refusals tell of a limit
+	slow     slowness    // attempts in flight, if the times tell of one
+	hold     hold        // nothing passes
+	bet      bet         // what the refusals of late are about
+	luck     [kinds]luck // by kind of refusal
+	says     kind        // what the latest cut was for
 	cycle    cycle
+	window   window
 	recent   history
 	accepted tally // attempts that were sent and not refused
 
 	seq, over uint64 // attempts sent, attempts that are over
+	refused   uint64 // attempts that were not accepted
 	lastSent  time.Time
 	held      cause     // what refused the head of the queue last,
 	heldAt    time.Time // and since when it waits
@@ -131,6 +135,9 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 	if p.free() {
 		return true, 0
 	}
+	if p.hold.ramped {
+		p.apply(now)
+	}
 	if tokens := p.bucket.TokensAt(now); tokens < 1 {
 		p.heldBack(now, byRate)
 		wait := time.Duration((1 - tokens) / float64(p.bucket.Limit()) * 1e9)
@@ -172,99 +179,6 @@ func (p *Pace) Sent(now time.Time) Pass {
 	return a
 }
 
-// Headers takes note of the first byte of an answer.
-func (p *Pace) Headers(now time.Time, a *Pass) {
-	a.heard = true
-	p.silentFrom = time.Time{}
-	p.firstByte.add(now.Sub(a.at).Seconds())
-	p.credit(now)
-	if !p.cfg.Without.has(NoSlowness) {
-		p.slow.heard(now, a, true, p.seq+1)
-	}
-	if p.hold.on && (a.seq > p.hold.after || p.hold.silent) {
-		p.resume(now)
-	}
-}
-
-// Settled takes note that an attempt is over. hinted is how long the provider asked
-// to wait, 0 if it did not.
-func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
-	p.over++
-	p.slots.settled(now, a, a.heard || o == OK)
-	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
-		p.cfg.Pool.Feedback(o == Rejected)
-		p.apply(now)
-	}
-	switch o {
-	case OK:
-		p.answer.add(now.Sub(a.at).Seconds())
-		return
-	case Declined:
-		p.silentFrom = time.Time{}
-		p.credit(now)
-		return
-	case Cancelled:
-		if p.hold.on && a.seq == p.hold.probe.seq {
-			p.hold.probe = Pass{}
-		}
-		return
-	case Unknown:
-	default:
-		if o == Failed {
-			p.credit(now)
-		}
-		p.silentFrom = time.Time{}
-	}
-	if a.heard { // it was accepted, and broke later
-		return
-	}
-	if o != Unknown {
-		took := now.Sub(a.at).Seconds()
-		p.saying += 0.1 * (took - p.saying)
-		p.slots.said(took)
-	}
-	if !p.cfg.Without.has(NoSlowness) {
-		p.slow.heard(now, a, false, p.seq+1)
-	}
-	p.refuse(now, a, o, hinted)
-}
-
-// credit gives back the token of an attempt that was answered while no limit is
-// known and nobody waits: calls made one after the other never wait.
-func (p *Pace) credit(now time.Time) {
-	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil && p.bucket.TokensAt(now) < float64(p.bucket.Burst()) {
-		p.bucket.AllowN(now, -1)
-	}
-}
-
-// refuse learns from an attempt that was not accepted.
-func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
-	if p.down {
-		return
-	}
-	p.recent.mark(a)
-	p.accepted.add(now, -1)
-	suspect := o == Rejected
-	if o == Overloaded { // a few of these say nothing about the rate
-		// A run of nothing else is for the breaker, unless it came while we pushed.
-		pure := p.cfg.Breaker && a.held == byNothing && p.recent.run() == p.recent.refused(8)
-		often := !pure && (p.recent.refused(8) >= 3 || p.recent.refused(64) >= 5)
-		suspect = a.flying > 1 && (often || p.bet.on && a.seq < p.bet.last+30)
-	}
-	switch {
-	case p.hold.on:
-		p.refusedOnHold(now, a, hinted)
-	case p.mustHold(a) && (o == Rejected || !p.cfg.Breaker):
-		p.beginHold(now, o, hinted)
-	case p.cfg.Pool != nil:
-	case (o == Rejected || o == Overloaded) && p.slotsExplain(now, a):
-	case suspect:
-		p.suspect(now, a)
-	case o == Overloaded:
-		p.credit(now)
-	}
-}
-
 // settle is how long an attempt must be out before silence means that it was accepted.
 func (p *Pace) settle() time.Duration {
 	return time.Duration(min(5, max(0.05, 2*p.saying))*1e9) + 10*time.Millisecond
@@ -282,6 +196,9 @@ func (p *Pace) perSecond(now time.Time) float64 {
 // Speed is how many attempts per second can be expected to be served.
 func (p *Pace) Speed() float64 {
 	r := p.learned()
+	if p.window.known(p.lastSent) {
+		r = min(r, p.window.rate)
+	}
 	if n := p.maxFlight(); p.answer.mean > 0 {
 		r = min(r, n/p.answer.mean)
 	}

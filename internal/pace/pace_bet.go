@@ -12,19 +12,23 @@ import (
 type bet struct {
 	on      bool
 	from    Pass    // the refusal it began with
+	began   kind    // of that
 	last    uint64  // the latest one
 	refused int     // since from
 	rate    float64 // before the first cut
+	undo    float64 // before the first cut since the rate was last back at the limit
 
-	lowSent, lowRefused float64 // attempts sent below the place where the limit was found
+	lowSent    float64        // attempts sent below the place where the limit was found,
+	lowRefused [kinds]float64 // and how many of them were refused, by kind
 
 	trial       bool
+	trials      int
+	about       kind    // the refusals that are on trial
 	share, sent float64 // before it: the share that was refused, of so many attempts,
 	passed      float64 // and how many per second were accepted
 
-	chance float64   // share of attempts that is refused whatever we do; 0 = none known
-	after  uint64    // the last attempt sent before the latest cut
-	calm   time.Time // attempts sent before may still be refused for the old rate
+	after uint64    // the last attempt sent before the latest cut
+	calm  time.Time // attempts sent before may still be refused for the old rate
 }
 
 // low reports whether we send less than where the limit was found.
@@ -33,60 +37,58 @@ func (p *Pace) low(now time.Time) bool {
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
-func (p *Pace) suspect(now time.Time, a *Pass) {
+func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	b := &p.bet
-	if b.chance > 0 && !p.doubtChance(now, a) {
+	if p.luck[k].share > 0 && !p.doubtChance(now, a, &p.luck[k]) {
 		return
 	}
 	if !b.on || a.seq > b.last+40 {
-		*b = bet{on: true, from: *a, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
+		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
 	}
 	if a.seq < b.from.seq {
 		return
 	}
 	b.refused++
 	b.last = max(b.last, a.seq)
-	b.countLow(a)
+	b.countLow(a, k)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
 	switch {
 	case b.trial:
-	case b.lowRefused >= 4 && b.lowSent >= 16 && b.often() && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
-		p.beginTrial(now, a)
+	case k != computed && b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
+		p.beginTrial(now, a, k)
 	case fresh:
-		p.cut(now, a)
+		p.cut(now, a, k)
 	}
-}
-
-// doubtChance reports whether a refusal does not fit the share that is put down to chance.
-func (p *Pace) doubtChance(now time.Time, a *Pass) bool {
-	b, share := &p.bet, p.recent.share()
-	if share <= min(0.95, 1.5*b.chance+0.1) && share > b.chance/4 {
-		return false
-	}
-	*b = bet{on: share > b.chance, from: *a, rate: 0.75 * p.perSecond(now), after: b.after}
-	return true
 }
 
 // often reports whether so many are refused below the limit that it matters.
-func (b *bet) often() bool { return b.lowRefused >= 0.08*b.lowSent }
+func (b *bet) often(k kind) bool { return b.lowRefused[k] >= 0.08*b.lowSent }
 
-func (b *bet) countLow(a *Pass) {
-	if !b.trial && b.lowSent > 50 && !b.often() {
-		b.lowSent, b.lowRefused = 0, 0
+func (b *bet) countLow(a *Pass, k kind) {
+	if !b.trial && b.lowSent > 50 && !b.often(rejection) && !b.often(overload) {
+		b.lowSent, b.lowRefused = 0, [kinds]float64{}
 	}
 	if a.low && (!b.trial || a.seq > b.after) {
-		b.lowRefused++
+		b.lowRefused[k]++
 	}
 }
 
 // beginTrial slows down until five refusals would be expected if they are chance.
-func (p *Pace) beginTrial(now time.Time, a *Pass) {
+func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
-	b.trial, b.share, b.sent = true, min(0.9, b.lowRefused/b.lowSent), b.lowSent
-	b.lowSent, b.lowRefused = 0, 0
-	p.rate = limit{base: max(0.7*b.passed, 0.1*v)}
+	b.about = k
+	p.tryAt(now, max(0.7*b.passed, 0.1*v))
+}
+
+// tryAt begins a trial at r attempts per second.
+func (p *Pace) tryAt(now time.Time, r float64) {
+	b := &p.bet
+	b.trials++
+	b.trial, b.share, b.sent = true, min(0.9, b.lowRefused[b.about]/b.lowSent), b.lowSent
+	b.lowSent, b.lowRefused = 0, [kinds]float64{}
+	p.rate = limit{base: r}
 	p.applyDrained(now)
 	p.sinceNow(now)
 }
@@ -101,13 +103,27 @@ func (p *Pace) sinceNow(now time.Time) {
 func (p *Pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
-	if !b.trial || b.lowSent < 5/b.share+late {
+	refused := b.lowRefused[b.about]
+	enough := 5.0
+	if refused == 1 || refused == 2 { // it could be either
+		enough = 12
+	}
+	if !b.trial || b.lowSent < enough/b.share+late {
 		return
 	}
-	share := b.lowRefused / b.lowSent
+	share := refused / b.lowSent
+	if share > 1.5*b.share && b.trials == 1 { // slower and yet worse: it may have been too fast still
+		b.passed = p.perSecond(now) * (1 - share)
+		p.tryAt(now, max(0.7*b.passed, 0.1*p.perSecond(now)))
+		return
+	}
 	if share >= b.share/2 {
 		p.rate = found(max(p.perSecond(now), b.rate), 1)
-		*b = bet{chance: (b.lowRefused + b.share*b.sent) / (b.lowSent + b.sent), after: p.seq}
+		l := &p.luck[b.about]
+		l.share = max(share, (refused+b.share*b.sent)/(b.lowSent+b.sent))
+		l.since(p.seq)
+		*b = bet{after: p.seq}
+		p.cycle = cycle{void: true}
 		p.apply(now)
 		return
 	}
@@ -121,9 +137,10 @@ func (p *Pace) endTrial(now time.Time) {
 // what was accepted since the refusals began says so. Every attempt sent before a has
 // been refused by now or it never will be. One cut is never below 0.7, since
 // refused attempts may cost capacity and then less is accepted than could be.
-func (p *Pace) cut(now time.Time, a *Pass) {
+func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	b, v := &p.bet, p.perSecond(now)
 	p.hold.ramped = false
+	p.says = k
 	p.sinceNow(now)
 	if p.cfg.Without.has(NoMeasure) {
 		p.setRate(now, v/2)
@@ -132,12 +149,16 @@ func (p *Pace) cut(now time.Time, a *Pass) {
 	floor := 0.7 * v
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
+		b.undo = min(b.rate, max(v, p.rate.base))
 		c := p.cycle.rate(a.at)
 		if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
-			c = math.Sqrt(c * v) // the provider's bucket may have flowed over meanwhile
+			c = max(math.Sqrt(c*v), p.accepted.rate(now)) // the provider's bucket may have flowed over meanwhile
 		}
 		p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
-		b.lowSent, b.lowRefused = b.lowSent/2, b.lowRefused/2 // old news
+		b.lowSent /= 2 // old news
+		for i := range b.lowRefused {
+			b.lowRefused[i] /= 2
+		}
 		p.cycle = cycle{start: p.perSecond(now)}
 		return
 	}

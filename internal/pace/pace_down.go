@@ -31,7 +31,7 @@ func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
 }
 
 // Chance reports whether some attempts are refused however slowly they are sent.
-func (p *Pace) Chance() bool { return p.bet.chance > 0 }
+func (p *Pace) Chance() bool { return p.luck[overload].share > 0 }
 
 // free reports whether the limit that the user has set is the only one known.
 func (p *Pace) free() bool {

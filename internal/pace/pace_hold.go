@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -19,12 +20,17 @@ type hold struct {
 	ramped  bool
 }
 
-// mustHold reports whether the refusals up to a are a run that chance does not explain.
-func (p *Pace) mustHold(a *Pass) bool {
+// mustHold reports whether the refusals up to a are a run that chance does not
+// explain. Three in a row suffice if the provider names a time until which a limit
+// per second would have let many pass: then the count of a window is used up.
+func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
 	run := p.recent.run()
+	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && run >= 3 && named >= 2 && named*p.accepted.rate(now) >= 8 {
+		return true
+	}
 	others := p.recent.refused(64) - run
 	return run >= 4+others/2 && a.at.Sub(p.recent.from) >= 3*p.settle()
 }
@@ -47,6 +53,12 @@ func (p *Pace) watch(now time.Time) {
 
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	p.undoCuts()
+	if o == Rejected && !p.cfg.Without.has(NoWindow) {
+		p.window.usedUp(now, float64(p.seq-p.refused))
+		if hinted == 0 && p.window.known(now) { // going about evenly saves most probes
+			p.rate = found(1.3*p.window.rate, 1)
+		}
+	}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
 	p.nextProbe(now, hinted)
 }
@@ -54,9 +66,9 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 // undoCuts forgets the latest cuts, which were but the beginning of an outage.
 func (p *Pace) undoCuts() {
 	if p.bet.on {
-		p.rate = found(p.bet.rate, 1)
+		p.rate = found(cmp.Or(p.bet.undo, p.bet.rate), 1)
 	}
-	p.bet = bet{after: p.seq, chance: p.bet.chance}
+	p.bet = bet{after: p.seq}
 }
 
 func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
@@ -117,6 +129,9 @@ func (p *Pace) resume(now time.Time) {
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
+	for i := range p.luck {
+		p.luck[i].since(p.seq)
+	}
 	p.held = byNothing
 	p.apply(now)
 }

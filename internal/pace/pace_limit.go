@@ -25,13 +25,17 @@ func (l *limit) value() float64 {
 
 // advance moves t on by one attempt that had to wait for this limit, dt after the one
 // before: back at the base in 2 s or, where attempts are few, in 30 attempts or 8 s.
+// Where the limit was before nothing was refused, time alone counts: it has risen.
 func (l *limit) advance(dt time.Duration) {
 	if l.searching {
 		l.base *= math.Exp2(min(dt, 250*time.Millisecond).Seconds() / 0.25)
 		return
 	}
 	x := dt.Seconds() / comeback
-	l.t += min(x, max(x/4, 1.0/comebackSent))
+	if l.t < 2.5 {
+		x = min(x, max(x/4, 1.0/comebackSent))
+	}
+	l.t += x
 }
 
 const (
@@ -45,16 +49,14 @@ const (
 func (p *Pace) grow(now time.Time) {
 	gap := now.Sub(p.lastSent)
 	p.accepted.add(now, 1)
-	if b := &p.bet; b.chance > 0 && float64(p.seq-p.recent.top) > max(64, 8/b.chance) {
-		*b = bet{after: b.after}
-	}
+	p.forget()
 	dt := min(gap, now.Sub(p.heldAt))
 	switch p.held {
 	case byRate:
-		if p.bet.chance > 0 {
+		if p.luck[p.says].share > 0 {
 			dt /= 4
 		}
-		if !p.bet.trial && (p.rate.value()*(1-p.bet.chance) < 1.5*p.accepted.rate(now) || p.seq < 20) {
+		if !p.bet.trial && (p.rate.value()*(1-p.chance()) < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
 			if p.cfg.Without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)

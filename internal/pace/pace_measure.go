@@ -60,11 +60,11 @@ func (h *history) mark(a *Pass) {
 // At both its bucket was empty, so that this is what it replenishes, provided that
 // calls were waiting all the time.
 type cycle struct {
-	from    time.Time
-	sent    float64
-	unheld  float64
-	refused float64
-	start   float64 // the rate at its beginning
+	from   time.Time
+	sent   float64
+	unheld float64
+	start  float64 // the rate at its beginning
+	void   bool    // the bucket was not empty then: a trial had slowed us down
 }
 
 func (c *cycle) note(a Pass) {
@@ -80,10 +80,10 @@ func (c *cycle) note(a Pass) {
 // rate is what was accepted per second, or infinity if that says nothing.
 func (c *cycle) rate(now time.Time) float64 {
 	span := now.Sub(c.from).Seconds()
-	if c.sent < 20 || span < 1 || c.unheld > c.sent/5 {
+	if c.void || c.sent < 20 || span < 1 || c.unheld > c.sent/5 {
 		return math.Inf(1)
 	}
-	return (c.sent - c.refused) / span
+	return c.sent / span
 }
 
 // run is how many in a row were refused, the latest included.

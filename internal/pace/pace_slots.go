@@ -111,7 +111,7 @@ func (s *slots) hear(sent time.Time) {
 
 // slotsExplain reports whether it was for want of a slot that a was refused, and
 // lowers the cap then.
-func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
+func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	if p.cfg.Without.has(NoSlots) {
 		return false
 	}
@@ -131,13 +131,13 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass) bool {
 		return true
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
+	if p.answer.mean == 0 || p.luck[k].share > 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}
 	s.on, s.strikes = true, 0 // the rate was not to blame
 	s.lower(a.flying-1, a.seq, p.seq)
 	p.rate = found(max(p.bet.rate, 2*float64(s.most)/p.answer.mean), 1)
-	p.bet = bet{after: p.seq, chance: p.bet.chance}
+	p.bet = bet{after: p.seq}
 	p.apply(now)
 	return true
 }

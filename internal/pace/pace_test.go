@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -295,5 +296,193 @@ func BenchmarkPace(b *testing.B) {
 	for b.Loop() {
 		now = now.Add(time.Second)
 		attempt(p, now)
+	}
+}
+
+// windows is a provider with so many attempts in each window of time. What it names
+// is until its end, if it names anything.
+func windows(count int, length time.Duration, names bool) func(time.Time, int) reply {
+	var used int
+	var index time.Duration
+	return func(now time.Time, _ int) reply {
+		if i := now.Sub(start) / length; i != index {
+			index, used = i, 0
+		}
+		if used < count {
+			used++
+			return answer
+		}
+		r := reply{Rejected, 0, 40 * time.Millisecond, 0}
+		if names {
+			r.hinted = length - now.Sub(start)%length
+		}
+		return r
+	}
+}
+
+func TestPaceUsesWindowsUpAndWaitsForTheNextOne(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		count   int
+		length  time.Duration
+		names   bool
+		used    float64 // share of what the windows allow, at least
+		refused float64 // per attempt that they allow, at most
+	}{
+		{"ten seconds, named", 200, 10 * time.Second, true, 1, 0.03},
+		{"a minute, named", 3000, time.Minute, true, 1, 0.01},
+		{"ten seconds, not named", 200, 10 * time.Second, false, 0.97, 0.055},
+		{"a minute, not named", 3000, time.Minute, false, 1, 0.02},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(Config{}, windows(tt.count, tt.length, tt.names))
+			r.run(2*time.Minute, 0)
+			r.reset()
+			r.run(4*time.Minute, 0)
+			served := float64(4*time.Minute/tt.length*time.Duration(tt.count)) - 2 // on the edges
+			if got, want := float64(r.count[OK]), tt.used*served; got < want {
+				t.Errorf("accepted %.0f in 4 minutes, want at least %.0f", got, want)
+			}
+			if got, want := float64(r.count[Rejected]), tt.refused*served; got > want {
+				t.Errorf("%.0f attempts refused, want at most %.0f", got, want)
+			}
+		})
+	}
+}
+
+func TestPaceHoldsForANamedTimeOnlyIfItIsFarOff(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		hinted time.Duration
+		want   bool
+	}{
+		{"five seconds", 5 * time.Second, true},
+		{"one second, as a limit per second says", time.Second, false},
+		{"none", 0, false},
+	} {
+		r := newRig(Config{}, func(time.Time, int) reply { return answer })
+		r.run(10*time.Second, 50)
+		var out [3]Pass
+		for i := range out {
+			out[i] = r.p.Sent(r.now)
+		}
+		r.now = r.now.Add(40 * time.Millisecond)
+		for i := range out {
+			r.p.Settled(r.now, &out[i], Rejected, tt.hinted)
+		}
+		if got := r.p.hold.on; got != tt.want {
+			t.Errorf("%s: holds %v after three refusals, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestPaceKeepsToALimitAmongRefusalsByChance(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		chance  Outcome
+		cost    float64
+		served  int
+		refused int // by the limit
+	}{
+		{"that look different", Overloaded, 0, 2800, 100},
+		{"that look like its own", Rejected, 0.8, 2000, 150},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			luck, refused := rand.New(rand.NewPCG(5, 6)), 0
+			limit := tokens(50, 10, tt.cost)
+			r := newRig(Config{}, func(now time.Time, serving int) reply {
+				if luck.Float64() < 0.2 {
+					return reply{tt.chance, 0, 40 * time.Millisecond, 0}
+				}
+				a := limit(now, serving)
+				if a.outcome != OK {
+					refused++
+				}
+				return a
+			})
+			r.run(30*time.Second, 0)
+			r.reset()
+			refused = 0
+			r.run(60*time.Second, 0)
+			if got := r.count[OK]; got < tt.served {
+				t.Errorf("accepted %d in 60 s, want at least %d of 3000", got, tt.served)
+			}
+			if refused > tt.refused {
+				t.Errorf("the limit refused %d attempts, want at most %d", refused, tt.refused)
+			}
+		})
+	}
+}
+
+func TestPaceCutsToWhatLeavesChanceAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		refused int // of 64 attempts
+		want    float64
+	}{
+		{"as many as chance explains", 16, 100},
+		{"far more", 40, 100 * (1 - 40.0/64) / (1 - 0.2)},
+	} {
+		r := newRig(Config{}, nil)
+		r.p.rate = found(100, 1)
+		l := &r.p.luck[rejection]
+		l.share = 0.2
+		for i := range 64 {
+			r.now = r.now.Add(10 * time.Millisecond)
+			if a := r.p.Sent(r.now); 63-i < tt.refused {
+				l.mark(&a)
+				if i == 63 {
+					r.p.suspect(r.now, &a, rejection)
+				}
+			}
+		}
+		if got := r.p.rate.base; math.Abs(got-tt.want) > 0.01 || l.share != 0.2 {
+			t.Errorf("%s: the limit is %.1f/s, want %.1f/s with the same chance", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestPaceTakesAComputedWaitForALimit(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		hinted time.Duration
+		want   kind
+	}{
+		{"worked out", 517 * time.Millisecond, computed},
+		{"whole seconds", 2 * time.Second, rejection},
+		{"none", 0, rejection},
+		{"until a date", 700 * time.Millisecond, rejection},
+	} {
+		now := start
+		if tt.name == "until a date" {
+			now = now.Add(time.Second - tt.hinted)
+		}
+		if got := kindOf(now, Rejected, tt.hinted); got != tt.want {
+			t.Errorf("%s: kind %d, want %d", tt.name, got, tt.want)
+		}
+	}
+	r := newRig(Config{}, windows(14, time.Second, true)) // slower is worse there, at first
+	r.run(60*time.Second, 0)
+	if r.p.luck[rejection].share > 0 {
+		t.Error("the refusals of a window were put down to chance")
+	}
+	if got := r.count[OK]; got < 700 {
+		t.Errorf("accepted %d in 60 s, want nearly 840", got)
+	}
+}
+
+func TestPaceIsBackSoonWhenASlowLimitRises(t *testing.T) {
+	slow, fast := tokens(1, 1, 0), tokens(4, 1, 0)
+	r := newRig(Config{}, func(now time.Time, serving int) reply {
+		if now.Sub(start) < 80*time.Second {
+			return slow(now, serving)
+		}
+		return fast(now, serving)
+	})
+	r.run(105*time.Second, 0)
+	r.reset()
+	r.run(20*time.Second, 0)
+	if got := r.count[OK]; got < 48 {
+		t.Errorf("accepted %d in 20 s, 25 s after 4 per second became possible, want at least 48", got)
 	}
 }

@@ -159,10 +159,10 @@ func (c *Client) attempt(req *http.Request, a *pace.Pass, n int) (resp *http.Res
 	}
 	asked := c.wait(resp)
 	c.pace.Settled(time.Now(), a, o, asked)
-	delay = c.backoff(n, o, asked)
+	delay = c.backoff(n, asked)
 	deadline, limited := req.Context().Deadline()
 	late := limited && time.Until(deadline).Seconds() < delay.Seconds()+c.pace.Answer().Seconds()
-	return resp, delay, o != pace.Cancelled && n < 10 && !late, err
+	return resp, delay, o != pace.Cancelled && n < maxAttempts && !late, err
 }
 
 func classify(ctx context.Context, resp *http.Response, err error) pace.Outcome {
@@ -183,16 +183,15 @@ func classify(ctx context.Context, resp *http.Response, err error) pace.Outcome 
 	return pace.OK
 }
 
+// maxAttempts is how often the package's retry loop sends a call at most.
+const maxAttempts = 6
+
 // backoff is what the provider asked for and a little more, or else full jitter.
-func (c *Client) backoff(n int, o pace.Outcome, asked time.Duration) time.Duration {
+func (c *Client) backoff(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked + time.Duration(c.rng.Float64()*(0.25*float64(asked)+50e6))
 	}
-	base := 500 * time.Millisecond
-	if o == pace.Rejected {
-		base /= 2
-	}
-	return time.Duration(c.rng.Float64() * float64(min(30*time.Second, base<<min(n, 7))))
+	return time.Duration(c.rng.Float64() * float64(min(30*time.Second, 500*time.Millisecond<<(n-1))))
 }
 
 func refusal(req *http.Request) *http.Response {

@@ -45,5 +45,6 @@ func SteadyAblations() []Contender {
 		steady("no cap from the first byte", pace.NoSlowness),
 		steady("silence counts as acceptance for ever", pace.NoSilence),
 		steady("in order of arrival only", pace.NoFresh),
+		steady("windows are not known", pace.NoWindow),
 	}
 }

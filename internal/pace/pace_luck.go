@@ -1,0 +1,100 @@
+package pace
+
+import "time"
+
+// kind tells refusals apart that may have different causes: a limit that says 429
+// still holds while one attempt in five is answered with 529, whatever we do.
+type kind int8
+
+const (
+	rejection kind = iota // 429
+	overload              // 503, 529
+	computed              // naming a wait that somebody worked out: a limit, not chance
+	kinds
+)
+
+func kindOf(now time.Time, o Outcome, hinted time.Duration) kind {
+	date := now.Add(hinted)
+	switch {
+	case hinted%time.Second != 0 && date.Sub(date.Round(time.Second)).Abs() > 5*time.Millisecond:
+		return computed
+	case o == Rejected:
+		return rejection
+	}
+	return overload
+}
+
+// luck is what is known about the refusals of one kind.
+type luck struct {
+	recent history
+	from   uint64  // the attempts that it looks at are later than this
+	share  float64 // of attempts that is refused whatever we do; 0 = none known
+	cut    uint64  // the attempt at which the rate was cut because more were refused
+}
+
+// since makes the attempts up to seq old news.
+func (l *luck) since(seq uint64) {
+	l.from, l.recent = seq, history{top: seq}
+}
+
+func (l *luck) mark(a *Pass) {
+	if a.seq > l.from {
+		l.recent.mark(a)
+	}
+}
+
+// judge compares the share that was refused of late with the known one: 0 means
+// that chance explains it or that it is too early to tell.
+func (l *luck) judge() int {
+	share := l.recent.share()
+	switch {
+	case l.recent.top < l.from+64:
+		return 0
+	case share > min(0.95, 1.5*l.share+0.1):
+		return 1
+	case share <= l.share/4:
+		return -1
+	}
+	return 0
+}
+
+// doubtChance reports whether a refusal does not fit the share that is put down to
+// chance. If more are refused, the first guess is that those beyond chance are for
+// speed: the rate falls to what leaves chance alone. If that does not help, the
+// share is what has changed.
+func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
+	verdict := l.judge()
+	if verdict == 0 {
+		return false
+	}
+	share, v := l.recent.share(), p.perSecond(now)
+	if verdict > 0 && (l.cut == 0 || a.seq > l.cut+256) {
+		l.cut = p.seq
+		l.since(p.seq)
+		p.sinceNow(now)
+		p.setRate(now, v*(1-share)/(1-l.share))
+		return false
+	}
+	p.bet = bet{on: verdict > 0, from: *a, rate: 0.75 * v, after: p.bet.after}
+	l.share, l.cut = 0, 0
+	return true
+}
+
+// forget drops the chances that no longer show.
+func (p *Pace) forget() {
+	for i := range p.luck {
+		l := &p.luck[i]
+		if l.share > 0 && float64(p.seq-l.recent.top) > max(64, 8/l.share) {
+			l.share, l.cut = 0, 0
+		}
+	}
+}
+
+// chance is the largest share of attempts that is known to be refused whatever we do.
+func (p *Pace) chance() float64 {
+	most := 0.0
+	for i := range p.luck {
+		most = max(most, p.luck[i].share)
+	}
+	return most
+}

@@ -1,0 +1,100 @@
+package pace
+
+import "time"
+
+// Headers takes note of the first byte of an answer.
+func (p *Pace) Headers(now time.Time, a *Pass) {
+	a.heard = true
+	p.silentFrom = time.Time{}
+	p.firstByte.add(now.Sub(a.at).Seconds())
+	p.credit(now)
+	if !p.cfg.Without.has(NoSlowness) {
+		p.slow.heard(now, a, true, p.seq+1)
+	}
+	if p.hold.on && (a.seq > p.hold.after || p.hold.silent) {
+		p.resume(now)
+	}
+}
+
+// Settled takes note that an attempt is over. hinted is how long the provider asked
+// to wait, 0 if it did not.
+func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
+	p.over++
+	p.slots.settled(now, a, a.heard || o == OK)
+	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
+		p.cfg.Pool.Feedback(o == Rejected)
+		p.apply(now)
+	}
+	switch o {
+	case OK:
+		p.answer.add(now.Sub(a.at).Seconds())
+		return
+	case Declined:
+		p.silentFrom = time.Time{}
+		p.credit(now)
+		return
+	case Cancelled:
+		if p.hold.on && a.seq == p.hold.probe.seq {
+			p.hold.probe = Pass{}
+		}
+		return
+	case Unknown:
+	default:
+		if o == Failed {
+			p.credit(now)
+		}
+		p.silentFrom = time.Time{}
+	}
+	if a.heard { // it was accepted, and broke later
+		return
+	}
+	if o != Unknown {
+		took := now.Sub(a.at).Seconds()
+		p.saying += 0.1 * (took - p.saying)
+		p.slots.said(took)
+	}
+	if !p.cfg.Without.has(NoSlowness) {
+		p.slow.heard(now, a, false, p.seq+1)
+	}
+	p.refuse(now, a, o, hinted)
+}
+
+// credit gives back the token of an attempt that was answered while no limit is
+// known and nobody waits: calls made one after the other never wait.
+func (p *Pace) credit(now time.Time) {
+	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil && p.bucket.TokensAt(now) < float64(p.bucket.Burst()) {
+		p.bucket.AllowN(now, -1)
+	}
+}
+
+// refuse learns from an attempt that was not accepted.
+func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
+	if p.down {
+		return
+	}
+	p.recent.mark(a)
+	k := kindOf(now, o, hinted)
+	p.luck[k].mark(a)
+	p.accepted.add(now, -1)
+	p.refused++
+	suspect := o != Failed && o != Unknown
+	if o == Overloaded && k == overload { // a few of these say nothing about the rate
+		of := &p.luck[k].recent
+		// A run of nothing else is for the breaker, unless it came while we pushed.
+		pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
+		often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
+		suspect = a.flying > 1 && (often || p.bet.on && p.bet.began == k && a.seq < p.bet.last+30)
+	}
+	switch {
+	case p.hold.on:
+		p.refusedOnHold(now, a, hinted)
+	case p.mustHold(now, a, hinted) && (o == Rejected || !p.cfg.Breaker):
+		p.beginHold(now, o, hinted)
+	case p.cfg.Pool != nil:
+	case k != computed && (o == Rejected || o == Overloaded) && p.slotsExplain(now, a, k):
+	case suspect:
+		p.suspect(now, a, k)
+	case o == Overloaded:
+		p.credit(now)
+	}
+}
