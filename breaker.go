@@ -101,17 +101,18 @@ func (c breakerConfig) layer(next http.RoundTripper) http.RoundTripper {
 }
 
 func (c breakerConfig) transport() *breakerTransport {
-	t := &breakerTransport{cfg: c, wake: func(string) {}}
+	t := &breakerTransport{cfg: c, wake: func(string) {}, passing: func(string) bool { return false }}
 	t.keys.make = func(key string) *breaker { return newBreaker(key, t) }
 	t.keys.retire = (*breaker).retire
 	return t
 }
 
 type breakerTransport struct {
-	cfg  breakerConfig
-	next http.RoundTripper
-	keys keyed[breaker]
-	wake func(key string) // told, with no lock held, when key's breaker has changed
+	cfg     breakerConfig
+	next    http.RoundTripper
+	keys    keyed[breaker]
+	passing func(key string) bool // reports whether attempts of key pass, as the pace sees it
+	wake    func(key string)      // told, with no lock held, when key's breaker has changed
 }
 
 func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {

@@ -31,7 +31,7 @@ type breaker struct {
 	state   gobreaker.State
 	period  int       // counts state changes; a result from an earlier one is void
 	inARow  int       // failures since the last success
-	usual   brownOut  // how many fail even so
+	over    overload
 	opened  time.Time // when it last opened
 	probe   *probe    // the one that holds gobreaker's half-open slot
 	changes []BreakerChanged
@@ -141,7 +141,7 @@ func (t ticket) settle(o outcome) {
 	case t.probe != nil:
 		b.settleProbe(t.probe, o)
 	case o == outcomeOK:
-		b.usual.ended(b.inARow)
+		b.over.passed(t)
 		b.inARow = 0
 		b.count(nil)
 	case o == outcomeOverloaded && b.all.cfg.leavesOverload():
@@ -160,33 +160,44 @@ func (t ticket) settle(o outcome) {
 }
 
 // overloaded counts an overload answer where a pace deals with overload: by going
-// slower, if that helps. So it is a failure only at the end of a run in which each
-// attempt was sent in the knowledge that the one before had failed, and which
-// chance does not explain. b.mu must be held.
+// slower, if that helps. So it is a failure only at the end of a run that shows
+// that it does not help, and when the pace sees nothing pass. b.mu must be held.
 func (b *breaker) overloaded(t ticket) {
-	if t.known != b.known.Load() {
+	if !b.over.refused(t, b.known.Load()) {
 		return
 	}
 	b.known.Add(1)
-	b.inARow++
-	if b.inARow >= b.all.cfg.inARow && !b.usual.explains(b.inARow) {
+	if b.over.run >= b.all.cfg.inARow && !b.all.passing(b.key) {
+		b.inARow = b.over.run
 		b.count(errFailure)
 	}
 }
 
-// brownOut is the share of attempts that fail while others of the same time do not.
-type brownOut struct{ share float64 }
-
-// ended counts a success and the run of failures before it.
-func (s *brownOut) ended(run int) {
-	const keep = 0.98 // of what was known, with each attempt
-	s.share = 1 - (1-s.share)*math.Pow(keep, float64(run))
-	s.share *= keep
+// overload is a run of overload answers each of whose attempts was sent in the
+// knowledge that the one before had failed.
+type overload struct {
+	run  int
+	from int64 // the failures known to attempts that were sent after the first of the run
 }
 
-// explains reports whether a run of failures may be chance: at the share that
-// fails anyway there is one like it in a million attempts.
-func (s *brownOut) explains(run int) bool { return math.Pow(s.share, float64(run)) > 1e-6 }
+// refused takes an overload answer and reports whether it goes on with the run.
+func (o *overload) refused(t ticket, known int64) bool {
+	if t.known != known {
+		return false
+	}
+	if o.run == 0 {
+		o.from = known + 1
+	}
+	o.run++
+	return true
+}
+
+// passed takes a success, which ends the run if it was sent after its beginning.
+func (o *overload) passed(t ticket) {
+	if t.known >= o.from {
+		o.run = 0
+	}
+}
 
 // settleProbe decides by p's outcome. When p had been given up for lost and
 // another probe is out, p speaks for it. b.mu must be held.
@@ -228,7 +239,7 @@ func (b *breaker) trips(n gobreaker.Counts) bool {
 func (b *breaker) changed(_ string, from, to gobreaker.State) {
 	b.state = to
 	b.period++
-	b.inARow = 0
+	b.inARow, b.over.run = 0, 0
 	b.closed.Store(-1)
 	if to == gobreaker.StateClosed {
 		b.closed.Store(int64(b.period))

@@ -20,7 +20,8 @@ type queue struct {
 	key string
 	cfg *limitConfig
 
-	brownOut atomic.Bool  // as the pace sees it, for who must not take mu
+	brownOut atomic.Bool // as the pace sees it, for who must not take mu
+	passing  atomic.Bool
 	tight    atomic.Bool  // the provider has told that few tokens are left
 	toldAt   atomic.Int64 // when headers were read last, in Unix nanoseconds
 

@@ -213,6 +213,12 @@ func (t *limitTransport) wake(key string) {
 	}
 }
 
+// passing reports whether attempts of key pass, as far as its pace can tell.
+func (t *limitTransport) passing(key string) bool {
+	q := t.queues.peek(key)
+	return q != nil && q.passing.Load()
+}
+
 // limitPass is one call's way through the queue of its key: what its attempt
 // under way holds. It is the call's gate.
 type limitPass struct {
