@@ -38,6 +38,9 @@ func (p *Pace) low(now time.Time) bool {
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
 func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
+	if p.rate.searching { // what is sent while nobody waits shows only here
+		p.rate.base = max(p.rate.base, p.accepted.rate(now))
+	}
 	b := &p.bet
 	if p.luck[k].share > 0 && !p.doubtChance(now, a, &p.luck[k]) {
 		return
