@@ -54,7 +54,7 @@ func (p *Pace) grow(now time.Time) {
 	switch p.held {
 	case byRate:
 		if p.luck[p.says].share > 0 {
-			dt /= 4
+			dt /= 2
 		}
 		if !p.bet.trial && (p.rate.value()*(1-p.chance()) < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
