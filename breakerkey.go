@@ -29,8 +29,8 @@ type breaker struct {
 
 	mu      sync.Mutex // guards the rest; taken before gobreaker's lock
 	state   gobreaker.State
-	period  int       // counts state changes; a result from an earlier one is void
-	inARow  int       // failures since the last success
+	period  int // counts state changes; a result from an earlier one is void
+	inARow  int // failures since the last success
 	over    overload
 	opened  time.Time // when it last opened
 	probe   *probe    // the one that holds gobreaker's half-open slot
