@@ -35,7 +35,7 @@ type RetryScheduled struct {
 // LimitWaited reports that a call waited for its turn, or was refused one.
 type LimitWaited struct {
 	Key  string
-	Cost int           // in tokens
+	Cost int           // in tokens of the rate limit
 	Wait time.Duration // that it waited
 	Err  error         // why it was refused; nil when its turn came
 }

@@ -23,11 +23,17 @@ type paceConfig struct {
 }
 
 // WithPace makes the queue find out by itself how many attempts a second, and how
-// many at a time, the provider of a key takes. Nothing is limited until attempts
-// are refused, but that without a rate of yours ten may be out without an answer
-// at first, and ever more from then on. A limit is then found by running into it:
-// what was accepted is where it lies. It heeds the headers in which providers say
-// what is left, and holds the queue when all attempts of late were rejected.
+// many at a time, the provider of a key takes. A limit is found by running into it:
+// what was accepted is where it lies. Until the provider refuses, slows down or
+// falls silent, only the limits that you set hold. Without a rate of yours the
+// start is slow besides: ten attempts go at once, and the others at a rate that
+// begins at 20 a second and doubles every quarter of one while calls wait. Calls
+// made one after the other do not wait.
+//
+// The pace heeds the headers in which providers say what is left, and holds the
+// queue when nothing has passed of late: then one attempt goes as a probe. When
+// more calls wait than can be answered before their deadlines, those younger than 2
+// seconds go first, and the oldest are refused at once, with [ErrRateLimited].
 //
 // It is on in [New], and off in [RateLimit] alone. Limits that you set are
 // ceilings above it. A call with a [MaxWait] of 0 is not kept by it, only by holds.
@@ -45,9 +51,9 @@ func NoPace() PaceOption { return paceOption(func(c *paceConfig) { c.on = false 
 
 // AdaptivePool replaces what is learned by a simple rule that looks at 429 alone: a
 // moving share of them, to which the latest attempt adds with a weight of 0.3.
-// Above 5 % the number in flight falls by 2, below 1 % it rises by 1, between 4
-// and 64, and so does the number of attempts in a second. It is easy to predict
-// and knows nothing of providers that take more or fewer.
+// Above 5 % the number in flight falls by 2, below 1 % it rises by 1, from 16 at
+// first and between 4 and 64, and so does the number of attempts in a second. It is
+// easy to predict and knows nothing of providers that take more or fewer.
 func AdaptivePool() PaceOption { return paceOption(func(c *paceConfig) { c.pool = true }) }
 
 // newPace returns the pace of a new queue, nil if it is not to be learned.

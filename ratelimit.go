@@ -93,19 +93,21 @@ func (f queueOption) apply(c *config)           { f(&c.limit) }
 func (f queueOption) applyLimit(c *limitConfig) { f(c) }
 
 // MaxWait sets how long a call may wait for its turn under the limits that you
-// set, the rate and the number in flight. A call whose wait would be longer is
-// refused at once, with [ErrRateLimited], and costs nothing. The default is the
-// [Patience]; a batch that is submitted all at once may want hours.
+// set, on the rate, the tokens and the number in flight, and under the pace that is
+// learned ([WithPace]). A call whose wait is known to be longer is refused at once,
+// with [ErrRateLimited], and costs nothing. The default is the [Patience]; a batch
+// that is submitted all at once may want hours. 0 means never to wait for a limit.
 func MaxWait(d time.Duration) QueueOption {
 	return queueOption(func(c *limitConfig) { c.maxWait, c.maxWaitSet = d, true })
 }
 
 // Patience sets how long a call may wait in the queue because of the provider:
-// while its breaker is open, until a probe has succeeded, and in the second and a
-// half after that in which the queue gathers pace. It is also the default of
-// [MaxWait], and then bounds both waits together. A call whose wait is known to
-// be longer is refused at once, with [ErrBreakerOpen]. The default is 30 seconds;
-// 0 means never to wait.
+// while its breaker is open or it rejects everything, until a probe has succeeded,
+// and in the second and a half after that in which the queue gathers pace. It is
+// also the default of [MaxWait], and then bounds both waits together. A call whose
+// wait is known to be longer is refused at once, with [ErrBreakerOpen] when the
+// breaker holds the queue and with [ErrRateLimited] when the pace does. The default
+// is 30 seconds; 0 means never to wait.
 func Patience(d time.Duration) QueueOption {
 	return queueOption(func(c *limitConfig) { c.patience = d })
 }
@@ -113,7 +115,8 @@ func Patience(d time.Duration) QueueOption {
 // RateLimit returns the layer in which calls wait for their turn: a token bucket
 // of perSecond requests a second and at most burst at once, and the number in
 // flight if [MaxInFlight] sets one. Calls of a key go in the order in which they
-// came. Each attempt takes a token of its own, those of [Retry] too.
+// came, unless [WithPace] finds that some come too late. Each attempt takes a token
+// of its own, those of [Retry] too.
 //
 // A call whose turn cannot come before its deadline or within [MaxWait] is
 // refused at once; a call that leaves gives its place to the one behind it. Both
