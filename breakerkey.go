@@ -159,46 +159,6 @@ func (t ticket) settle(o outcome) {
 	b.tellChanges()
 }
 
-// overloaded counts an overload answer where a pace deals with overload: by going
-// slower, if that helps. So it is a failure only at the end of a run that shows
-// that it does not help, and when the pace sees nothing pass. b.mu must be held.
-func (b *breaker) overloaded(t ticket) {
-	if !b.over.refused(t, b.known.Load()) {
-		return
-	}
-	b.known.Add(1)
-	if b.over.run >= b.all.cfg.inARow && !b.all.passing(b.key) {
-		b.inARow = b.over.run
-		b.count(errFailure)
-	}
-}
-
-// overload is a run of overload answers each of whose attempts was sent in the
-// knowledge that the one before had failed.
-type overload struct {
-	run  int
-	from int64 // the failures known to attempts that were sent after the first of the run
-}
-
-// refused takes an overload answer and reports whether it goes on with the run.
-func (o *overload) refused(t ticket, known int64) bool {
-	if t.known != known {
-		return false
-	}
-	if o.run == 0 {
-		o.from = known + 1
-	}
-	o.run++
-	return true
-}
-
-// passed takes a success, which ends the run if it was sent after its beginning.
-func (o *overload) passed(t ticket) {
-	if t.known >= o.from {
-		o.run = 0
-	}
-}
-
 // settleProbe decides by p's outcome. When p had been given up for lost and
 // another probe is out, p speaks for it. b.mu must be held.
 func (b *breaker) settleProbe(p *probe, o outcome) {
