@@ -41,16 +41,10 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		q.wakeNext(now)
 	}()
 	for {
-		wait, by := forever, q.trouble.by
-		switch next := q.next(now); {
-		case next != w:
-			q.turnOf(next)
-		default:
-			q.up = w
-			if wait, by = q.turn(p, now); wait <= 0 {
-				p.waited = now.Sub(w.came)
-				return nil
-			}
+		wait, by := q.turnOf(w, now)
+		if wait <= 0 {
+			p.waited = now.Sub(w.came)
+			return nil
 		}
 		left, err := q.patience(w, by, now)
 		if left <= 0 || w.shed || wait != forever && wait > left {
@@ -74,12 +68,18 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 	}
 }
 
-// turnOf lets next look, whose turn it is now, unless it knows. q.mu must be held.
-func (q *queue) turnOf(next *waiter) {
-	if q.up != next {
-		q.up = next
+// turnOf is turn for w, if the turn is w's. Else it rouses the waiter whose turn it
+// is, unless the last look has done so, and w goes on waiting. q.mu must be held.
+func (q *queue) turnOf(w *waiter, now time.Time) (wait time.Duration, by holdBy) {
+	next, last := q.next(now), q.up
+	q.up = next
+	if next == w {
+		return q.turn(w.p, now)
+	}
+	if next != last {
 		next.rouse()
 	}
+	return forever, q.trouble.by
 }
 
 // sleep waits for d or to be roused, and reports whether the call ended.
