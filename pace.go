@@ -141,10 +141,10 @@ func (q *queue) tell(p *limitPass, told pace.Quotas, now time.Time) {
 
 // learn tells the pace, once, what became of p's attempt. q.mu must be held.
 func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
-	if q.pace == nil || p.learnt {
+	if q.pace == nil || p.learned {
 		return
 	}
-	p.learnt = true
+	p.learned = true
 	var hinted time.Duration
 	if v.hinted {
 		hinted = v.wait

@@ -155,6 +155,14 @@ func ContextWithCost(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, costContextKey{}, n)
 }
 
+// costOf returns what a request with ctx costs.
+func costOf(ctx context.Context) int {
+	if n, ok := ctx.Value(costContextKey{}).(int); ok {
+		return n
+	}
+	return 1
+}
+
 type limitTransport struct {
 	cfg    limitConfig
 	next   http.RoundTripper
@@ -166,14 +174,12 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
-	p := &limitPass{t: t, ctx: req.Context(), cost: 1}
+	p := &limitPass{t: t, ctx: req.Context()}
 	c, made := enter(c, req, &p.own)
-	p.c, p.key = c, t.cfg.keyer.key(c, req)
-	if n, ok := p.ctx.Value(costContextKey{}).(int); ok {
-		if p.cost = n; n < 0 {
-			c.closeBody(req)
-			return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", n)}
-		}
+	p.c, p.key, p.cost = c, t.cfg.keyer.key(c, req), costOf(p.ctx)
+	if p.cost < 0 {
+		c.closeBody(req)
+		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
 	}
 	sent := p.weigh(req)
 	returned := false
@@ -233,8 +239,8 @@ type limitPass struct {
 	charge charge        // in tokens of the model, if that matters
 	waited time.Duration // for the last turn
 
-	pass   pace.Pass // of the attempt under way; the queue's mu guards it
-	learnt bool      // the pace knows what became of it; so guarded, too
+	pass    pace.Pass // of the attempt under way; the queue's mu guards it
+	learned bool      // the pace knows what became of it; so guarded, too
 
 	// q is where the attempt under way counts; nil between attempts. The end of a
 	// body changes it from its own goroutine.
@@ -245,7 +251,7 @@ type limitPass struct {
 
 // again waits for a turn.
 func (p *limitPass) again(*http.Request) error {
-	p.waited, p.learnt = 0, false
+	p.waited, p.learned = 0, false // between attempts nobody else looks
 	q, err := p.t.join(p)
 	if err == nil {
 		p.q.Store(q)
