@@ -105,7 +105,7 @@ func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, 
 // outgoing returns the copy of req, with ctx, that goes down in its stead. ctx may
 // take c to whoever asks for it.
 func (c *call) outgoing(ctx context.Context, req *http.Request) *http.Request {
-	if !c.shared {
+	if !c.shared { // once it is, nobody writes this
 		c.shared = true
 	}
 	req = req.WithContext(ctx)
