@@ -1,8 +1,6 @@
 package wire
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // What a request holds beside its text is counted at these flat amounts.
 const (

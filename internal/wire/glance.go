@@ -143,37 +143,16 @@ func (g *glance) longText() (text []byte, escaped, ok bool) {
 		case '"':
 			return g.b[start : g.i-1], escaped, true
 		case '\\':
-			escaped = true
-			if !g.escape() {
+			n := escapeLen(g.b[g.i-1:])
+			if n == 0 {
 				return nil, false, false
 			}
+			escaped = true
+			g.i += n - 1
 		default:
 			return nil, false, false
 		}
 	}
-}
-
-// escape reads on behind the backslash of an escape.
-func (g *glance) escape() bool {
-	if g.i >= len(g.b) {
-		return false
-	}
-	c := g.b[g.i]
-	g.i++
-	switch c {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return true
-	case 'u':
-		hex := g.b[g.i:min(g.i+4, len(g.b))]
-		g.i += len(hex)
-		for _, c := range hex {
-			if !isHex(c) {
-				return false
-			}
-		}
-		return true // fewer than four are followed by nothing, which text finds
-	}
-	return false
 }
 
 // takeString notes a string. What is only content makes no difference to whether

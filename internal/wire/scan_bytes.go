@@ -58,6 +58,23 @@ func trimSpace(b []byte) []byte {
 	return b
 }
 
+// escapeLen returns the length of the escape that b begins with, zero if it
+// is none.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) >= 6 && isHex(b[2]) && isHex(b[3]) && isHex(b[4]) && isHex(b[5]) {
+			return 6
+		}
+	}
+	return 0
+}
+
 // unescape returns the value of the inside of a JSON string. It is for the
 // rare scalar that matters and has an escape in it.
 func unescape(b []byte) []byte {

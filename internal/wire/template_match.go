@@ -1,10 +1,13 @@
 package wire
 
-import "math/bits"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // match reports whether doc differs from the template in its holes only.
 func (t *template) match(doc []byte) bool {
-	if !t.known() || !startsWith(doc, t.data[:t.holes[0].from]) {
+	if !t.known() || !bytes.HasPrefix(doc, t.data[:t.holes[0].from]) {
 		return false
 	}
 	at := t.fill(doc, t.holes[0].from)
@@ -20,7 +23,7 @@ func (d *Decoder) matchEvents(p []byte, i, rest int) int {
 		return i
 	}
 	between, last, first := t.seam()
-	if !startsWith(p[i:], first) {
+	if !bytes.HasPrefix(p[i:], first) {
 		return i
 	}
 	n, end := 0, 0
@@ -33,8 +36,8 @@ func (d *Decoder) matchEvents(p []byte, i, rest int) int {
 		if at = t.fill(p, at); at < 0 {
 			break
 		}
-		more := startsWith(p[at:], between)
-		if !more && !startsWith(p[at:], last) {
+		more := bytes.HasPrefix(p[at:], between)
+		if !more && !bytes.HasPrefix(p[at:], last) {
 			break
 		}
 		if i = at + len(last); n == 0 {
@@ -63,17 +66,13 @@ func repeats(b, between []byte) (n, size int) {
 			continue
 		}
 		end += bits.TrailingZeros64(found) >> 3
-		if end == size || !startsWith(b[end:], between) {
+		if end == size || !bytes.HasPrefix(b[end:], between) {
 			break
 		}
 		end += len(between)
 		n, size = n+1, end
 	}
 	return n, size
-}
-
-func startsWith(b, prefix []byte) bool {
-	return len(b) >= len(prefix) && string(b[:len(prefix)]) == string(prefix)
 }
 
 // fill returns where the last hole ends if the first begins at b[at], or -1 if
@@ -105,7 +104,7 @@ func (t *template) fill(b []byte, at int) int {
 		if at += n; i == t.n-1 {
 			return at
 		}
-		if !startsWith(b[at:], t.after[i]) {
+		if !bytes.HasPrefix(b[at:], t.after[i]) {
 			return -1
 		}
 		at += len(t.after[i])
@@ -142,21 +141,4 @@ func fillString(b []byte, n int) int {
 		return -1 // cut, or a control character: perhaps a line end
 	}
 	return n
-}
-
-// escapeLen returns the length of the escape that b begins with, zero if it
-// is none.
-func escapeLen(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if len(b) >= 6 && isHex(b[2]) && isHex(b[3]) && isHex(b[4]) && isHex(b[5]) {
-			return 6
-		}
-	}
-	return 0
 }
