@@ -11,6 +11,7 @@ require (
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/steadyhttp/steady v0.0.0
 	github.com/wcharczuk/go-chart/v2 v2.1.2
+	go.uber.org/goleak v1.3.0
 	golang.org/x/time v0.16.0
 )
 
