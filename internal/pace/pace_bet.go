@@ -33,7 +33,7 @@ type bet struct {
 
 // low reports whether we send less than where the limit was found.
 func (p *Pace) low(now time.Time) bool {
-	return now.After(p.bet.calm) && (p.bet.trial || !p.rate.searching && p.rate.t < 0.6)
+	return now.After(p.bet.calm) && (p.bet.trial || p.free() || !p.rate.searching && p.rate.t < 0.6)
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
@@ -59,7 +59,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	case b.trial:
 	case k != computed && b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a, k)
-	case fresh:
+	case fresh && !p.free(): // whoever set the rate knows something: refusals are for chance until a trial
 		p.cut(now, a, k)
 	}
 }
