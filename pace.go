@@ -168,8 +168,8 @@ func (q *queue) told(h http.Header, now time.Time) (pace.Quotas, bool) {
 // requests and of tokens, and when there is more.
 func quotas(s wire.Snapshot) (q pace.Quotas, any bool) {
 	for _, l := range s.Limits {
-		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute {
-			continue
+		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute || firstBack(l) > time.Minute {
+			continue // no matter of pace
 		}
 		switch l.Name {
 		case "requests", "default":
@@ -179,6 +179,14 @@ func quotas(s wire.Snapshot) (q pace.Quotas, any bool) {
 		}
 	}
 	return q, any
+}
+
+// firstBack is how long until there is more of l than now.
+func firstBack(l wire.Limit) time.Duration {
+	if !l.Refill {
+		return l.Reset
+	}
+	return l.Reset / time.Duration(max(1, l.Limit-l.Remaining))
 }
 
 func quota(l wire.Limit) pace.Quota {
