@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -235,4 +236,118 @@ func TestTheLineIsBounded(t *testing.T) {
 			t.Errorf("%d calls succeeded, want nearly the 1800 that the provider allows", c.good)
 		}
 	})
+}
+
+// naive is a line that does all by looking at everybody.
+type naive []naiveCall
+
+type naiveCall struct {
+	name         int
+	began, until time.Time
+	cost, tokens int
+}
+
+// add puts c behind all that did not begin later.
+func (l *naive) add(c naiveCall) {
+	i := len(*l)
+	for i > 0 && (*l)[i-1].began.After(c.began) {
+		i--
+	}
+	*l = slices.Insert(*l, i, c)
+}
+
+func (l *naive) remove(name int) {
+	*l = slices.DeleteFunc(*l, func(c naiveCall) bool { return c.name == name })
+}
+
+// next is the rule as line's comments have it.
+func (l naive) next(now time.Time, perSecond float64, need time.Duration) int {
+	const freshFor = 2 * time.Second
+	if len(l) == 0 {
+		return -1
+	}
+	if last := l[len(l)-1]; float64(len(l))/perSecond < (last.until.Sub(now) - need).Seconds() {
+		return l[0].name // all can be served
+	}
+	for _, c := range l {
+		if now.Sub(c.began) <= freshFor {
+			return c.name // the oldest of the fresh
+		}
+	}
+	return l[0].name
+}
+
+// FuzzLine plays moves against a line and a naive one. Each move takes two bytes:
+// what to do, and with whom or when.
+func FuzzLine(f *testing.F) {
+	f.Add([]byte("0102030405"))
+	f.Add([]byte{0, 10, 0, 5, 0, 200, 3, 1, 4, 40, 3, 0, 4, 90, 0, 255})
+	f.Add([]byte{0, 1, 1, 2, 2, 3, 0, 4, 3, 1, 3, 1, 4, 255, 4, 255, 0, 0})
+	f.Fuzz(func(t *testing.T, moves []byte) { playLine(t, moves[:min(len(moves), 400)]) })
+}
+
+func TestALineIsWhatANaiveOneWouldBe(t *testing.T) {
+	luck := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		moves := make([]byte, 400)
+		for i := range moves {
+			moves[i] = byte(luck.Uint32())
+		}
+		playLine(t, moves)
+	}
+}
+
+func playLine(t *testing.T, moves []byte) {
+	now, names := time.Unix(1e9, 0), 0
+	var l steady.Line
+	var model naive
+	for ; len(moves) >= 2; moves = moves[2:] {
+		switch n := int(moves[1]); moves[0] % 5 {
+		case 0, 1: // somebody comes, whose call began now or up to 5 s ago
+			began := now.Add(-time.Duration(n) * 20 * ms * time.Duration(moves[0]%5))
+			c := naiveCall{names, began, now.Add(time.Duration(n) * 100 * ms), 1 + n%3, n}
+			names++
+			model.add(c)
+			l.Add(c.name, c.began, c.until, c.cost, c.tokens)
+		case 2, 3: // somebody leaves
+			if len(model) > 0 {
+				name := model[n%len(model)].name
+				model.remove(name)
+				l.Remove(name)
+			}
+		default: // time passes
+			now = now.Add(time.Duration(n) * 10 * ms)
+		}
+		wantLine(t, &l, model, now)
+	}
+}
+
+// wantLine checks that l and model agree on everything.
+func wantLine(t *testing.T, l *steady.Line, model naive, now time.Time) {
+	t.Helper()
+	var cost, tokens int
+	oldest, latest := -1, -1
+	for i, c := range model {
+		cost, tokens, latest = cost+c.cost, tokens+c.tokens, c.name
+		if i == 0 {
+			oldest = c.name
+		}
+	}
+	live, gotCost, gotTokens, kept := l.Owed()
+	if live != len(model) || gotCost != cost || gotTokens != tokens {
+		t.Fatalf("%d wait at a cost of %d and %d tokens, want %d, %d and %d", live, gotCost, gotTokens, len(model), cost, tokens)
+	}
+	if live == 0 && kept != 0 {
+		t.Fatalf("an empty line keeps %d", kept)
+	}
+	if a, b := l.Ends(); a != oldest || b != latest {
+		t.Fatalf("the line goes from %d to %d, want %d to %d", a, b, oldest, latest)
+	}
+	for _, perSecond := range []float64{0.05, 1, 20, 1e9} {
+		for _, need := range []time.Duration{1, 3 * time.Second} {
+			if got, want := l.Next(now, perSecond, need), model.next(now, perSecond, need); got != want {
+				t.Fatalf("at %v a second, with %v needed: %d is next, want %d", perSecond, need, got, want)
+			}
+		}
+	}
 }
