@@ -312,3 +312,42 @@ func TestAC3_LongGenerationsDoNotShrinkIt(t *testing.T) {
 		t.Errorf("%d short calls were answered beside long ones, want as many as without, %d", beside, alone)
 	}
 }
+
+// An answer that failed leaves its place when its headers have come, whatever
+// becomes of its body.
+func TestAFailureWhoseBodyIsNotReadFreesItsPlaceAmongTheLearned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := good
+		learning := true
+		p := newRuled(func(at time.Duration, busy int) step {
+			if learning {
+				return slotsOf(2, good)(at, busy)
+			}
+			return next
+		})
+		rt := must(t)(steady.New(steady.WithBase(p), neverTrips(), steady.Patience(time.Hour), steady.WithRetry(steady.MaxAttempts(1))))
+		workers(t, rt, 10, time.Minute)
+		learning, next = false, step{status: 200, takes: 10 * time.Second}
+		start := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() { call(t, rt, t.Context(), "long") })
+		synctest.Wait()
+		next = step{status: 500, takes: 200 * ms}
+		wg.Go(func() {
+			resp, err := rt.RoundTrip(post(t, t.Context(), "fails"))
+			if err != nil || resp.StatusCode != 500 {
+				t.Error(resp, err)
+				return
+			}
+			time.Sleep(5 * time.Second) // before its body is closed
+			resp.Body.Close()
+		})
+		time.Sleep(100 * ms)
+		next = good
+		call(t, rt, t.Context(), "third")
+		if took := time.Since(start); took < 500*ms || took > time.Second { // it takes 300ms by itself
+			t.Errorf("the third call took until %v, want it to go when the second has failed, at 200ms", took)
+		}
+		wg.Wait()
+	})
+}

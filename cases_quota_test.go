@@ -2,7 +2,9 @@ package steady_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -171,4 +173,36 @@ func TestRA4_WhatTheHeadersSayIsLeftHoldsNobodyForNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who waits for a reset learns at once that there is more than was thought.
+func TestRA4_AnAnswerThatTellsOfMoreWakesWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock()
+		n := 0
+		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			c.note("")
+			switch n++; n {
+			case 1: // slow, and its word is the later one
+				time.Sleep(2 * time.Second)
+				body := newFeed(req.Context(), piece{data: roleEvent + wordEvent}, piece{at: 20 * time.Second, data: stopEvent + doneEvent, err: io.EOF})
+				h := allowance{limit: 50, left: 40, reset: 50 * time.Second}.ietf()
+				h.Set("Content-Type", "text/event-stream")
+				return respond(req, 200, h, body), nil
+			case 2:
+				return respond(req, 200, allowance{limit: 50, left: 0, reset: 50 * time.Second}.ietf(), nil), nil
+			}
+			return respond(req, 200, nil, nil), nil
+		})
+		rt := must(t)(steady.New(steady.WithBase(base), steady.Patience(time.Hour)))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { call(t, rt, t.Context(), "q") })
+			time.Sleep(100 * ms)
+		}
+		wg.Wait()
+		if want := []time.Duration{0, 100 * ms, 2 * time.Second}; !slices.Equal(c.at, want) {
+			t.Errorf("attempts at %v, want %v", c.at, want)
+		}
+	})
 }

@@ -92,10 +92,11 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	defer q.mu.Unlock()
 	now = time.Now()
 	q.pace.Headers(now, &p.pass)
+	q.holding(now) // it may be over
 	if any {
 		q.tell(p, told, now)
+		q.wakeNext(now)
 	}
-	q.holding(now) // it may be over
 }
 
 // refused tells the pace of an answer whose body is yet to be read that the
@@ -109,6 +110,7 @@ func (q *queue) refused(p *limitPass, v verdict) {
 	if any {
 		q.tell(p, told, now)
 	}
+	q.wakeNext(now) // the pace takes the attempt for over
 }
 
 // tell tells the pace what the answer to p's attempt says is left. q.mu must be held.
