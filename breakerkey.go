@@ -30,6 +30,7 @@ type breaker struct {
 	state   gobreaker.State
 	period  int       // counts state changes; a result from an earlier one is void
 	inARow  int       // failures since the last success
+	opening int       // failures in a row that opened it
 	usual   brownOut  // how many fail even so
 	opened  time.Time // when it last opened
 	probe   *probe    // the one that holds gobreaker's half-open slot
@@ -157,27 +158,6 @@ func (t ticket) settle(o outcome) {
 	b.tellChanges()
 }
 
-// isUsual reports whether an overload answer is one of those that the pace deals
-// with: it does not end a run that chance does not explain. b.mu must be held.
-func (b *breaker) isUsual() bool {
-	c := &b.all.cfg
-	return c.paced && !c.own && (b.inARow < c.inARow || b.usual.explains(b.inARow))
-}
-
-// brownOut is the share of attempts that fail while others of the same time do not.
-type brownOut struct{ share float64 }
-
-// ended counts a success and the run of failures before it.
-func (s *brownOut) ended(run int) {
-	const keep = 0.98 // of what was known, with each attempt
-	s.share = 1 - (1-s.share)*math.Pow(keep, float64(run))
-	s.share *= keep
-}
-
-// explains reports whether a run of failures may be chance: at the share that
-// fails anyway there is one like it in a million attempts.
-func (s *brownOut) explains(run int) bool { return math.Pow(s.share, float64(run)) > 1e-6 }
-
 // settleProbe decides by p's outcome. When p had been given up for lost and
 // another probe is out, p speaks for it. b.mu must be held.
 func (b *breaker) settleProbe(p *probe, o outcome) {
@@ -216,6 +196,12 @@ func (b *breaker) trips(n gobreaker.Counts) bool {
 // changed is gobreaker's OnStateChange. It is called with both locks held, so
 // the observer hears of it later.
 func (b *breaker) changed(_ string, from, to gobreaker.State) {
+	switch {
+	case from == gobreaker.StateClosed:
+		b.opening = b.inARow
+	case to == gobreaker.StateClosed: // so it was not down, or is so no more
+		b.usual.ended(b.opening)
+	}
 	b.state = to
 	b.period++
 	b.inARow = 0
