@@ -183,13 +183,7 @@ func TestAC3_ItDoesNotGrowWhileItIsNotInUse(t *testing.T) {
 func TestAC3_CancelsAndDeclinedRequestsChangeNothing(t *testing.T) {
 	rate := func(t *testing.T, disturb bool) (n int) {
 		synctest.Test(t, func(t *testing.T) {
-			bad := false
-			p := newRuled(func(at time.Duration, busy int) step {
-				if bad {
-					return step{status: 400, takes: 50 * ms}
-				}
-				return slotsOf(10, good)(at, busy)
-			})
+			p := newRuled(slotsOf(10, good))
 			rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(time.Hour)))
 			workers(t, rt, 30, time.Minute)
 			if disturb {
@@ -201,9 +195,9 @@ func TestAC3_CancelsAndDeclinedRequestsChangeNothing(t *testing.T) {
 					time.Sleep(15 * ms)
 				}
 				wg.Wait()
-				bad = true
+				p.become(alike(step{status: 400, takes: 50 * ms}))
 				workers(t, rt, 10, 2*time.Second)
-				bad = false
+				p.become(slotsOf(10, good))
 			} else {
 				time.Sleep(5 * time.Second)
 			}
@@ -317,22 +311,15 @@ func TestAC3_LongGenerationsDoNotShrinkIt(t *testing.T) {
 // becomes of its body.
 func TestAFailureWhoseBodyIsNotReadFreesItsPlaceAmongTheLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		next := good
-		learning := true
-		p := newRuled(func(at time.Duration, busy int) step {
-			if learning {
-				return slotsOf(2, good)(at, busy)
-			}
-			return next
-		})
+		p := newRuled(slotsOf(2, good))
 		rt := must(t)(steady.New(steady.WithBase(p), neverTrips(), steady.Patience(time.Hour), steady.WithRetry(steady.MaxAttempts(1))))
 		workers(t, rt, 10, time.Minute)
-		learning, next = false, step{status: 200, takes: 10 * time.Second}
+		p.become(alike(step{status: 200, takes: 10 * time.Second}))
 		start := time.Now()
 		var wg sync.WaitGroup
 		wg.Go(func() { call(t, rt, t.Context(), "long") })
 		synctest.Wait()
-		next = step{status: 500, takes: 200 * ms}
+		p.become(alike(step{status: 500, takes: 200 * ms}))
 		wg.Go(func() {
 			resp, err := rt.RoundTrip(post(t, t.Context(), "fails"))
 			if err != nil || resp.StatusCode != 500 {
@@ -343,7 +330,7 @@ func TestAFailureWhoseBodyIsNotReadFreesItsPlaceAmongTheLearned(t *testing.T) {
 			resp.Body.Close()
 		})
 		time.Sleep(100 * ms)
-		next = good
+		p.become(alike(good))
 		call(t, rt, t.Context(), "third")
 		if took := time.Since(start); took < 500*ms || took > time.Second { // it takes 300ms by itself
 			t.Errorf("the third call took until %v, want it to go when the second has failed, at 200ms", took)

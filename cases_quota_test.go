@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,10 +180,10 @@ func TestRA4_WhatTheHeadersSayIsLeftHoldsNobodyForNothing(t *testing.T) {
 func TestRA4_AnAnswerThatTellsOfMoreWakesWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock()
-		n := 0
+		var n atomic.Int32
 		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
 			c.note("")
-			switch n++; n {
+			switch n.Add(1) {
 			case 1: // slow, and its word is the later one
 				time.Sleep(2 * time.Second)
 				body := newFeed(req.Context(), piece{data: roleEvent + wordEvent}, piece{at: 20 * time.Second, data: stopEvent + doneEvent, err: io.EOF})
