@@ -18,7 +18,7 @@ import (
 // wait until the time that it has named. Without the hold each of fifty callers
 // would send several attempts of its own.
 func TestRL4_APauseOfTheProviderHoldsTheOthers(t *testing.T) {
-	const pause, most = 2 * time.Second, 40
+	const pause, most = 2 * time.Second, 60
 	for _, test := range []struct {
 		name string
 		from time.Duration // when the provider begins to reject

@@ -207,3 +207,24 @@ func TestRA4_AnAnswerThatTellsOfMoreWakesWhoWaits(t *testing.T) {
 		}
 	})
 }
+
+// The headers of an answer are its caller's, who may write to them: an answer that
+// ends in another goroutine must not read them.
+func TestTheHeadersThatACallerHasChangedAreNotRead(t *testing.T) {
+	for _, status := range []int{200, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newRuled(alike(step{status: status, header: header("Ratelimit", `"default";r=90;t=5`)}))
+			rt := must(t)(steady.New(steady.WithBase(p), neverTrips(), steady.WithRetry(steady.MaxAttempts(1))))
+			resp, err := rt.RoundTrip(post(t, t.Context(), "q"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			resp.Header.Set("Ratelimit", `"default";r=0;t=20`)
+			read(t, resp)
+			if call(t, rt, t.Context(), "q"); p.at[1] != time.Second {
+				t.Errorf("after %d: attempts at %v, want the second at once", status, p.at)
+			}
+		})
+	}
+}
