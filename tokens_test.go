@@ -366,3 +366,30 @@ func TestTokensThatTheProviderSaysAreLeft(t *testing.T) {
 		})
 	}
 }
+
+// What those in line will cost counts, too.
+func TestTheTokensOfThoseBeforeItDecideWhetherACallCanBeServedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock()
+		rt := tokenStack(t, c.answering(0), 1000)
+		call(t, rt, t.Context(), weighing(t, 1000))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { call(t, rt, t.Context(), weighing(t, 500)) })
+		}
+		synctest.Wait()
+		for _, test := range []struct {
+			deadline time.Duration
+			refused  bool
+		}{{95 * time.Second, true}, {97 * time.Second, false}} { // its turn is at 96s
+			ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
+			defer cancel()
+			start := time.Now()
+			_, err := call(t, rt, ctx, weighing(t, 100))
+			if (err != nil) != test.refused || test.refused && (time.Since(start) != 0 || !errors.Is(err, steady.ErrRateLimited)) {
+				t.Errorf("with a deadline in %v: %v after %v", test.deadline, err, time.Since(start))
+			}
+		}
+		wg.Wait()
+	})
+}
