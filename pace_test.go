@@ -1,6 +1,7 @@
 package steady_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -544,8 +545,11 @@ func TestAHoldIsTheSameWhoeverHolds(t *testing.T) {
 				if held < 4 || held > 12 {
 					t.Errorf("%d attempts in the last 12s of the outage, want a probe in about 2s", held)
 				}
-				if n := p.seen(up, up+3*time.Second); n < 10 {
-					t.Errorf("%d attempts in the 3s after the outage, want the calls resumed", n)
+				if n := p.seen(up+5*time.Second, up+8*time.Second); n < 150 {
+					t.Errorf("%d attempts in the 3s after that, want about the 300 of before the outage", n)
+				}
+				if n := p.seen(up, up+5*time.Second); n < 50 { // the probe may be one of 2.4s later
+					t.Errorf("%d attempts in the 5s after the outage, want the calls resumed", n)
 				}
 				p.mu.Lock()
 				defer p.mu.Unlock()
@@ -630,5 +634,67 @@ func TestRateLimitAloneHasNoPace(t *testing.T) {
 		if got := p.seen(0, 1); got != 500 {
 			t.Errorf("%d attempts at once, want all 500", got)
 		}
+	})
+}
+
+// A layer alone has no breaker to tell it of outages, and must not take for one what
+// is about the requests or by their callers.
+func TestDeclinedAndCancelledCallsHoldNobodyInALayerAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newRuled(alike(step{status: 400, takes: 20 * ms}))
+		rt := steady.Chain(p, steady.RateLimit(1000, 1000, steady.WithPace()))
+		for range 300 {
+			call(t, rt, t.Context(), "q")
+		}
+		p.become(alike(step{status: 200, takes: time.Second}))
+		for range 300 {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(20*ms, cancel)
+			call(t, rt, ctx, "q")
+		}
+		if took := time.Since(p.start); took != 12*time.Second {
+			t.Errorf("300 declined and 300 cancelled calls of 20ms took %v, want 12s", took)
+		}
+		if len(p.at) != 600 {
+			t.Errorf("%d attempts, want all 600 calls sent", len(p.at))
+		}
+	})
+}
+
+// While the pace holds, whoever cannot wait until the time that the provider has
+// named is refused at once, also behind one who can.
+func TestACallThatCannotWaitInAHoldOfThePaceIsRefusedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newRuled(alike(step{status: 429, header: after("20"), takes: 10 * ms}))
+		rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(time.Minute), steady.WithRetry(steady.MaxAttempts(1))))
+		for range 30 { // until it holds
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			_, err := call(t, rt, ctx, "q")
+			if cancel(); err != nil {
+				break
+			}
+		}
+		p.become(alike(good))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if status, err := call(t, rt, t.Context(), "patient"); status != 200 || err != nil {
+				t.Errorf("a patient call: %d, %v", status, err)
+			}
+		})
+		synctest.Wait()
+		start, sent := time.Now(), len(p.at)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := call(t, rt, ctx, "q")
+		limited, ok := errors.AsType[*steady.LimitError](err)
+		if !ok || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 0 {
+			t.Errorf("%v after %v, want a refusal at once", err, time.Since(start))
+		} else if limited.Wait < 10*time.Second || limited.Wait > 25*time.Second {
+			t.Errorf("the refusal says %v, want the time until the next probe, about 20s", limited.Wait)
+		}
+		if len(p.at) != sent {
+			t.Errorf("%d attempts while it holds", len(p.at)-sent)
+		}
+		wg.Wait()
 	})
 }
