@@ -682,7 +682,7 @@ func TestACallThatCannotWaitInAHoldOfThePaceIsRefusedAtOnce(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		start, sent := time.Now(), len(p.at)
+		start, sent := time.Now(), p.seen(0, time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		_, err := call(t, rt, ctx, "q")
@@ -692,8 +692,8 @@ func TestACallThatCannotWaitInAHoldOfThePaceIsRefusedAtOnce(t *testing.T) {
 		} else if limited.Wait < 10*time.Second || limited.Wait > 25*time.Second {
 			t.Errorf("the refusal says %v, want the time until the next probe, about 20s", limited.Wait)
 		}
-		if len(p.at) != sent {
-			t.Errorf("%d attempts while it holds", len(p.at)-sent)
+		if n := p.seen(0, time.Hour); n != sent {
+			t.Errorf("%d attempts while it holds", n-sent)
 		}
 		wg.Wait()
 	})
