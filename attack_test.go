@@ -355,6 +355,17 @@ func TestAShortAnswerThatStallsIsGivenUpWithoutAHeaderTimeout(t *testing.T) {
 // Whatever the calls and the provider do, in the end nothing is in flight, nobody
 // waits, and the next call goes through.
 func TestNothingIsLostInTheLongRun(t *testing.T) {
+	t.Run("with the limits of the user", func(t *testing.T) { nothingIsLost(t, false) })
+	t.Run("with the pace", func(t *testing.T) { nothingIsLost(t, true) })
+}
+
+func nothingIsLost(t *testing.T, paced bool) {
+	// With a pace nobody can tell from outside why somebody waits; it may be two
+	// turns in a row at its slowest, one attempt in twenty seconds.
+	mostIdle := 16 // looks
+	if paced {
+		mostIdle = 600
+	}
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
@@ -409,13 +420,25 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 					return nil, io.ErrUnexpectedEOF
 				case chance(0.05):
 					return respond(req, 429, after("1"), nil), nil
+				case paced && chance(0.1):
+					return respond(req, 529, nil, nil), nil
+				case paced && chance(0.1):
+					return respond(req, 429, http.Header{"Ratelimit": {`"default";r=0;t=3`}}, nil), nil
 				case chance(0.5):
-					return respond(req, 200, http.Header{"Content-Type": {"application/json"}}, io.NopCloser(strings.NewReader(`{"choices":[{"finish_reason":"stop","message":{"content":"x"}}]}`))), nil
+					return respond(req, 200, http.Header{"Content-Type": {"application/json"}, "Ratelimit": {`"default";r=2;t=4`}}, io.NopCloser(strings.NewReader(`{"choices":[{"finish_reason":"stop","message":{"content":"x"}}]}`))), nil
 				}
 				return respond(req, 200, http.Header{"Content-Type": {"text/event-stream"}}, io.NopCloser(strings.NewReader(
 					"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\",\"delta\":{}}]}\n\ndata: [DONE]\n\n"))), nil
 			})
-			rt := must(t)(steady.New(steady.WithBase(base), limits, steady.MaxWait(time.Minute), steady.WithObserver(ended), steady.WithPace(steady.NoPace())))
+			options := []steady.Option{steady.WithBase(base), limits, steady.MaxWait(time.Minute), steady.WithObserver(ended)}
+			switch {
+			case !paced:
+				options = append(options, steady.WithPace(steady.NoPace()))
+			case seed%3 == 0:
+				options = append(options, steady.WithRateLimit(1000, 1000, steady.MaxInFlight(most), steady.TokensPerMinute(200_000)))
+				limited = false
+			}
+			rt := must(t)(steady.New(options...))
 			var wg sync.WaitGroup
 			for range 150 {
 				wg.Go(func() {
@@ -456,12 +479,16 @@ func TestNothingIsLostInTheLongRun(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
 				for _, s := range rt.State() {
-					if s.Waiting > 0 && (s.InFlight < most && s.Breaker == "closed" && !limited || s.InFlight == 0 && s.Breaker == "half-open") {
+					standing := s.InFlight == 0 && s.Breaker != "open"
+					if !paced {
+						standing = s.InFlight < most && s.Breaker == "closed" && !limited || s.InFlight == 0 && s.Breaker == "half-open"
+					}
+					if s.Waiting > 0 && standing {
 						idle++
 					} else {
 						idle = 0
 					}
-					if s.InFlight < 0 || idle > 16 {
+					if s.InFlight < 0 || idle > mostIdle {
 						t.Fatalf("seed %d: %+v, for %d looks", seed, s, idle)
 					}
 				}

@@ -20,7 +20,7 @@ import (
 
 // TO1: a cancel during a wait ends it now and leaves nothing behind.
 
-// waitingStack is a stack in which a call waits for ten minutes.
+// waitingStack is a stack in which a call waits for minutes.
 type waitingStack struct {
 	name    string
 	options []steady.Option
@@ -63,8 +63,43 @@ func waitingStacks() []waitingStack {
 			options: []steady.Option{steady.WithBreaker(steady.TripAfter(1), steady.OpenFor(10*time.Minute)), steady.Patience(time.Hour), steady.WithRetry(steady.MaxAttempts(1))},
 			base:    func() http.RoundTripper { return statuses(503) },
 			before:  one,
+		}, {
+			name:    "queue that the pace holds",
+			options: []steady.Option{steady.Patience(time.Hour), steady.WithRetry(steady.MaxAttempts(1))},
+			base: func() http.RoundTripper {
+				return play(step{status: 429, header: after("600"), takes: 10 * time.Millisecond})
+			},
+			before: rejectedAll,
+		}, {
+			name:    "limit of tokens",
+			options: []steady.Option{steady.WithRateLimit(1e6, 1e6, steady.TokensPerMinute(1000)), steady.MaxWait(1000 * time.Hour)},
+			base:    func() http.RoundTripper { return statuses(200) },
+			before:  one,
+		}, {
+			name:    "queue of a provider with nothing left",
+			options: []steady.Option{steady.Patience(time.Hour)},
+			base: func() http.RoundTripper {
+				return play(step{status: 200, header: http.Header{"Ratelimit": {`"default";r=0;t=60`}}})
+			},
+			before: one,
 		},
 	}
+}
+
+// rejectedAll makes calls until none is sent any more.
+func rejectedAll(t *testing.T, rt http.RoundTripper) {
+	for range 30 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		resp, err := rt.RoundTrip(post(t, ctx, "first"))
+		if cancel(); errors.Is(err, steady.ErrRateLimited) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(t, resp)
+	}
+	t.Fatal("30 rejections, and no hold")
 }
 
 func TestTO1_ACancelDuringAWaitEndsItNowAndLeavesNothingBehind(t *testing.T) {

@@ -114,10 +114,11 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	defer q.mu.Unlock()
 	now = time.Now()
 	q.pace.Headers(now, &p.pass)
+	q.holding(now) // it may be over
 	if any {
 		q.tell(p, told, now)
+		q.wakeNext(now)
 	}
-	q.holding(now) // it may be over
 }
 
 // refused tells the pace of an answer whose body is yet to be read that the
@@ -131,6 +132,7 @@ func (q *queue) refused(p *limitPass, v verdict) {
 	if any {
 		q.tell(p, told, now)
 	}
+	q.wakeNext(now) // the pace takes the attempt for over
 }
 
 // tell tells the pace what the answer to p's attempt says is left. q.mu must be held.
@@ -191,8 +193,8 @@ func (q *queue) told(h http.Header, now time.Time) (pace.Quotas, bool) {
 // requests and of tokens, and when there is more.
 func quotas(s wire.Snapshot) (q pace.Quotas, any bool) {
 	for _, l := range s.Limits {
-		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute {
-			continue
+		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute || firstBack(l) > time.Minute {
+			continue // no matter of pace
 		}
 		switch l.Name {
 		case "requests", "default":
@@ -202,6 +204,14 @@ func quotas(s wire.Snapshot) (q pace.Quotas, any bool) {
 		}
 	}
 	return q, any
+}
+
+// firstBack is how long until there is more of l than now.
+func firstBack(l wire.Limit) time.Duration {
+	if !l.Refill {
+		return l.Reset
+	}
+	return l.Reset / time.Duration(max(1, l.Limit-l.Remaining))
 }
 
 func quota(l wire.Limit) pace.Quota {

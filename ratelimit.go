@@ -264,7 +264,10 @@ func (p *limitPass) again(*http.Request) error {
 
 func (p *limitPass) ended(v verdict) { p.release(v) }
 
-func (p *limitPass) bodyEnded(v verdict) { p.release(v) }
+func (p *limitPass) bodyEnded(v verdict) {
+	v.header = nil // it has been read, and is the caller's since
+	p.release(v)
+}
 
 // pays reports whether the queue sees to it that a re-send after v is no burden
 // to the provider, so that it need not be paid from the retry budget: those after

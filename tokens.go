@@ -11,9 +11,9 @@ import (
 // TokensPerMinute limits the tokens of the model that the requests of a key cost
 // together, n a minute. What a request costs is estimated from its body before it
 // goes, without a tokenizer and by the rules of its provider, and set right by the
-// usage that its answer tells: expect the estimate to be within a factor of 1.6. A
-// request that is heavier than a whole minute goes when the bucket is full, and
-// leaves it in debt. The default is no limit.
+// usage that its answer tells, which [Attempt] reads: expect the estimate to be
+// within a factor of 1.6. A request that is heavier than a whole minute goes when
+// the bucket is full, and leaves it in debt. The default is no limit.
 func TokensPerMinute(n int) QueueOption {
 	return queueOption(func(c *limitConfig) { c.perMinute, c.perMinuteSet = n, true })
 }

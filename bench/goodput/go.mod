@@ -10,6 +10,8 @@ require (
 	github.com/openai/openai-go/v3 v3.99.0
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/steadyhttp/steady v0.0.0
+	github.com/wcharczuk/go-chart/v2 v2.1.2
+	go.uber.org/goleak v1.3.0
 	golang.org/x/time v0.16.0
 )
 
@@ -17,12 +19,14 @@ require (
 	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
+	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/influxdata/tdigest v0.0.1 // indirect
 	github.com/tidwall/gjson v1.20.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
+	golang.org/x/image v0.18.0 // indirect
 )
 
 replace github.com/steadyhttp/steady => ../..

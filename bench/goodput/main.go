@@ -6,6 +6,7 @@
 //	go run ./bench/goodput -only steady,ours,oracle -scenario S3 -seeds 1,2,3
 //	go run ./bench/goodput -ablate                  # steady with one mechanism taken out at a time
 //	go run ./bench/goodput -random 60 -seeds 7      # servers that nobody tuned for
+//	go run ./bench/goodput -chart s6.svg -scenario S6 -only steady,failsafe-retry,oracle
 package main
 
 import (
@@ -29,6 +30,7 @@ func main() {
 	ablate := flag.Bool("ablate", false, "take one mechanism out at a time")
 	random := flag.Int("random", 0, "so many random servers per seed instead of the named scenarios")
 	cache := flag.String("cache", "", "file that keeps the rows of the oracles and rivals between runs")
+	svg := flag.String("chart", "", "draw what each contender gets, second by second of the first scenario, to this SVG file")
 	verbose := flag.Bool("v", false, "print every run")
 	flag.Parse()
 	// One P: goroutines that wake at the same instant run in a fixed order.
@@ -42,9 +44,15 @@ func main() {
 	}
 	contenders := choose(sim.Contenders(), *only)
 	scenarios := pick(sim.Scenarios(), *scenario)
+	if len(contenders) == 0 || len(scenarios) == 0 && *random == 0 {
+		fmt.Fprintln(os.Stderr, "goodput: no contender or no scenario of that name")
+		os.Exit(2)
+	}
 	sim.Main(func(t *testing.T) {
 		b := newBench(t, *cache, *verbose)
 		switch {
+		case *svg != "":
+			b.chart(*svg, scenarios[0], seeds[0], contenders)
 		case *random > 0:
 			b.random(*random, seeds, contenders, *scenario)
 		case *ablate:

@@ -190,7 +190,7 @@ func (p *Pace) perSecond(now time.Time) float64 {
 	if p.cfg.Ceiling > 0 {
 		r = min(r, p.cfg.Ceiling)
 	}
-	return max(r, 0.05)
+	return max(r, slowest)
 }
 
 // Speed is how many attempts per second can be expected to be served.
@@ -202,7 +202,7 @@ func (p *Pace) Speed() float64 {
 	if n := p.maxFlight(); p.answer.mean > 0 {
 		r = min(r, n/p.answer.mean)
 	}
-	return max(r, 0.05)
+	return max(r, slowest)
 }
 
 // Answer is how long an answer takes, with a margin; 0 while none is known.

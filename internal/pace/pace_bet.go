@@ -33,7 +33,7 @@ type bet struct {
 
 // low reports whether we send less than where the limit was found.
 func (p *Pace) low(now time.Time) bool {
-	return now.After(p.bet.calm) && (p.bet.trial || !p.rate.searching && p.rate.t < 0.6)
+	return now.After(p.bet.calm) && (p.bet.trial || p.free() || !p.rate.searching && p.rate.t < 0.6)
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
@@ -46,7 +46,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 		return
 	}
 	if !b.on || a.seq > b.last+40 {
-		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), 1.5*p.accepted.rate(now)), after: b.after, calm: b.calm}
+		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), max(1, 1.5*p.accepted.rate(now))), after: b.after, calm: b.calm}
 	}
 	if a.seq < b.from.seq {
 		return
@@ -59,7 +59,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	case b.trial:
 	case k != computed && b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a, k)
-	case fresh:
+	case fresh && (!p.free() || p.recent.run() >= 4): // whoever set a rate knows something: the trial comes first
 		p.cut(now, a, k)
 	}
 }

@@ -14,8 +14,10 @@ func (p *Pace) Down(now time.Time, down bool) {
 		p.hold = hold{after: p.seq}
 		p.downAt = now
 	case !down && p.down:
+		before := p.recent.bits << 1 // a brown-out that looked like an outage shows in them
 		p.hold = hold{failing: true, from: p.downAt}
 		p.resume(now)
+		p.recent.bits = before
 	}
 	p.down = down
 }

@@ -65,7 +65,7 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 
 // undoCuts forgets the latest cuts, which were but the beginning of an outage.
 func (p *Pace) undoCuts() {
-	if p.bet.on {
+	if p.bet.on && !p.free() {
 		p.rate = found(cmp.Or(p.bet.undo, p.bet.rate), 1)
 	}
 	p.bet = bet{after: p.seq}

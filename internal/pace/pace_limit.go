@@ -16,7 +16,13 @@ type limit struct {
 }
 
 // found is a limit that was found at base; t = 0 starts below it, t = 1 there.
-func found(base, t float64) limit { return limit{base: base, step: dip * base, t: t} }
+func found(base, t float64) limit {
+	base = max(base, slowest)
+	return limit{base: base, step: dip * base, t: t}
+}
+
+// slowest is the least rate, from which there is a way back.
+const slowest = 0.05
 
 func (l *limit) value() float64 {
 	d := l.t - 1
@@ -56,7 +62,7 @@ func (p *Pace) grow(now time.Time) {
 		if p.luck[p.says].share > 0 {
 			dt /= 2
 		}
-		if !p.bet.trial && (p.rate.value()*(1-p.chance()) < 1.5*p.accepted.rate(now) || p.seq < 20) {
+		if !p.bet.trial && (p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
 			if p.cfg.Without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)

@@ -91,10 +91,15 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	case p.mustHold(now, a, hinted) && (o == Rejected || !p.cfg.Breaker):
 		p.beginHold(now, o, hinted)
 	case p.cfg.Pool != nil:
-	case k != computed && (o == Rejected || o == Overloaded) && p.slotsExplain(now, a, k):
+	case k != computed && !p.free() && (o == Rejected || o == Overloaded) && p.slotsExplain(now, a, k):
 	case suspect:
 		p.suspect(now, a, k)
 	case o == Overloaded:
+		if b := &p.bet; b.on && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
+			b.refused++
+			b.last = max(b.last, a.seq)
+			b.countLow(a, k)
+		}
 		p.credit(now)
 	}
 }

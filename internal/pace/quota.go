@@ -23,7 +23,9 @@ type account struct {
 	left      float64
 	perSecond float64 // that are added
 	limit     float64
-	at, until time.Time // until then the account is good
+	at, until time.Time     // until then the account is good
+	heard     time.Time     // when it was last told
+	window    time.Duration // the longest time until a reset that was told
 }
 
 // longest is for how long a provider's word about what is left is taken: after a
@@ -34,26 +36,37 @@ const longest = time.Minute
 // after a are not in it yet.
 func (p *Pace) Told(now time.Time, a *Pass, q Quotas) {
 	if q.Requests.Known && (q.Requests.Refills || q.Requests.Reset <= longest) { // else it is no matter of pace
-		p.quotas.requests = open(now, q.Requests, float64(p.seq-a.seq))
+		p.quotas.requests.told(now, q.Requests, float64(p.seq-a.seq))
 	}
 	if q.Tokens.Known && (q.Tokens.Refills || q.Tokens.Reset <= longest) {
-		p.quotas.tokens = open(now, q.Tokens, p.tokens-a.tokens)
+		p.quotas.tokens.told(now, q.Tokens, p.tokens-a.tokens)
 	}
 }
 
-func open(now time.Time, q Quota, since float64) account {
-	a := account{left: q.Left - since, limit: q.Limit, at: now, until: now.Add(min(q.Reset, longest))}
+// told opens the account anew, or for another window. since is what was taken after
+// the attempt whose answer tells q.
+func (a *account) told(now time.Time, q Quota, since float64) {
+	a.fill(now)
+	reset := min(q.Reset, longest)
+	*a = account{
+		left: q.Left - since, limit: q.Limit, window: max(a.window, reset),
+		heard: now, at: now, until: now.Add(reset),
+	}
 	if missing := q.Limit - q.Left; q.Refills && missing > 0 && q.Reset > 0 {
 		a.perSecond = missing / q.Reset.Seconds()
 	}
-	return a
 }
 
-// fill brings the account up to now.
+// fill brings the account up to now. When its time is over it is full again, and
+// good for another window if it is known how full that is and how long.
 func (a *account) fill(now time.Time) {
 	if !now.Before(a.until) {
-		*a = account{}
-		return
+		if a.limit <= 0 || a.window < time.Second || now.Sub(a.heard) > 2*longest {
+			*a = account{}
+			return
+		}
+		a.left, a.at = a.limit, now
+		a.until = a.until.Add((now.Sub(a.until)/a.window + 1) * a.window)
 	}
 	if dt := now.Sub(a.at); dt > 0 {
 		a.left = min(max(a.limit, a.left), a.left+a.perSecond*dt.Seconds())

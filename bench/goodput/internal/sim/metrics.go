@@ -34,6 +34,8 @@ type Result struct {
 
 	Jain float64 // fairness of the success ratio over instances
 
+	Bins []SecBin `json:"-"` // second by second; not kept in a cache
+
 	MaxWire int
 	Virtual float64 // s
 	Real    float64 // s
@@ -53,7 +55,7 @@ func meanOf(v []float64) float64 {
 func measure(sc *Scenario, name string, w *world, end time.Duration) *Result {
 	s := w.srv
 	r := &Result{Scenario: sc.Name, Contender: name, Attempts: s.Attempts, Accepted: s.Accepted,
-		Throttled: s.Throttled, Failed: s.Failed, MaxWire: s.MaxWire, Virtual: end.Seconds()}
+		Throttled: s.Throttled, Failed: s.Failed, MaxWire: s.MaxWire, Virtual: end.Seconds(), Bins: s.Bins}
 	var okl, all []float64
 	nOK, post, postOK := 0, 0, 0
 	per := make([][2]float64, len(w.doers))
