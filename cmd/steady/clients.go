@@ -26,28 +26,29 @@ type client struct {
 // labels are the clients' names in the order in which they are shown.
 var labels = [...]string{"no retries", "SDK retries", "sleep(1s)", "Steady", "Steady, untold"}
 
+// ways is how many clients there are.
 const ways = len(labels)
 
 // newClients returns the ways, each of which talks to the server at its URL. The
 // last one is not told the limit.
 func newClients(limit float64, urls [ways]string) ([]client, error) {
-	told, err := steady.New(steady.WithRateLimit(limit, int(limit)))
+	limited, err := steady.New(steady.WithRateLimit(limit, int(limit)))
 	if err != nil {
 		return nil, err
 	}
-	untold, err := steady.New()
+	learning, err := steady.New()
 	if err != nil {
 		return nil, err
 	}
-	stack, learning := &http.Client{Transport: told}, &http.Client{Transport: untold}
+	told, untold := &http.Client{Transport: limited}, &http.Client{Transport: learning}
 	none, sdk, sleep := pool(), pool(), pool()
 	noRetries := option.WithMaxRetries(0)
 	return []client{
 		{"none", labels[0], paced(limit, chat(urls[0], none, noRetries)), none.CloseIdleConnections},
 		{"sdk", labels[1], paced(limit, chat(urls[1], sdk)), sdk.CloseIdleConnections},
 		{"sleep", labels[2], paced(limit, sleeping(chat(urls[2], sleep, noRetries))), sleep.CloseIdleConnections},
-		{"steady", labels[3], chat(urls[3], stack, noRetries), stack.CloseIdleConnections},
-		{"untold", labels[4], chat(urls[4], learning, noRetries), learning.CloseIdleConnections},
+		{"steady", labels[3], chat(urls[3], told, noRetries), told.CloseIdleConnections},
+		{"untold", labels[4], chat(urls[4], untold, noRetries), untold.CloseIdleConnections},
 	}, nil
 }
 

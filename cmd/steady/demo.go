@@ -29,12 +29,13 @@ func demoCommand() *cobra.Command {
 		Short: "Send one batch five ways to a provider that has a bad night, and compare",
 		Long: `Starts a fake LLM server on loopback, once for each of five clients, and sends the
 same batch of chat calls through the real openai-go SDK: without retries, with the
-SDK's own retries, with a fixed sleep of one second, and over Steady. These know
+SDK's own retries, with a fixed sleep of one second, and over Steady. These four know
 that the server allows 45 requests a second: Steady by its rate limit, the others by
 golang.org/x/time/rate around each call. The fifth is Steady without any option, which
-has to find that out. 64 workers make the calls, and all clients run at the same time. The server has a spike of 429 and a short outage, which grow with
-the number of calls: 3 and 2 seconds for 1,000. Below some 500 calls they are too
-short to show much. No key and no network are needed.`,
+has to find that out. 64 workers make the calls, and all clients run at the same time.
+The server has a spike of 429 and a short outage, which grow with the number of calls:
+3 and 2 seconds for 1,000. Below some 500 calls they are too short to show much. No
+key and no network are needed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, f) },
 	}
