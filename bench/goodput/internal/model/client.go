@@ -1,3 +1,5 @@
+// Package model is the smallest client around the learned pace: a queue and a retry
+// loop, without the rest of Steady, from which single mechanisms can be taken out.
 package model
 
 import (
@@ -13,40 +15,30 @@ import (
 	"github.com/steadyhttp/steady/internal/pace"
 )
 
-var errRefused = errors.New("pace: cannot be answered before its deadline")
+var errRefused = errors.New("model: cannot be answered before its deadline")
 
 // Client is the queue with a retry loop around it, as an http.RoundTripper.
 type Client struct {
 	next    http.RoundTripper
 	wait    func(*http.Response) time.Duration // what the provider asked for
-	mu      sync.Mutex
-	pace    *pace.Pace
-	line    line
-	timer   *time.Timer
-	rng     *rand.Rand
-	noFresh bool
+	noFresh bool                               // in order of arrival only
+
+	mu    sync.Mutex // guards the rest
+	pace  *pace.Pace
+	line  line
+	timer *time.Timer // pumps when the head of the line may go
+	rng   *rand.Rand
 }
 
 // NewClient returns a client with the one default configuration, less the mechanisms
-// named by without.
+// named by without. Wait tells how long a response asks to wait, and seed decides
+// about its jitter.
 func NewClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, without ...pace.Ablation) *Client {
 	cfg := pace.Config{Start: 20}
 	for _, a := range without {
 		cfg.Without |= a
 	}
-	c := newClient(next, wait, seed, cfg)
-	c.noFresh = slices.Contains(without, pace.NoFresh)
-	return c
-}
-
-// NewPoolClient returns a client whose attempts the adaptive pool lets through,
-// instead of what a pace learns.
-func NewPoolClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64) *Client {
-	return newClient(next, wait, seed, pace.Config{Start: 20, Pool: pace.NewPool()})
-}
-
-func newClient(next http.RoundTripper, wait func(*http.Response) time.Duration, seed uint64, cfg pace.Config) *Client {
-	c := &Client{next: next, wait: wait, rng: rand.New(rand.NewPCG(seed, 1))}
+	c := &Client{next: next, wait: wait, rng: rand.New(rand.NewPCG(seed, 1)), noFresh: slices.Contains(without, pace.NoFresh)}
 	cfg.Random = c.rng.Float64
 	c.pace = pace.New(cfg)
 	c.timer = time.AfterFunc(time.Hour, func() { c.mu.Lock(); c.pump(); c.mu.Unlock() })
@@ -57,7 +49,7 @@ func newClient(next http.RoundTripper, wait func(*http.Response) time.Duration, 
 // Do is RoundTrip under the name that the simulator uses.
 func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.RoundTrip(req) }
 
-// pump sends as many calls as may go.
+// pump sends as many calls as may go. c.mu must be held.
 func (c *Client) pump() {
 	for {
 		now := time.Now()

@@ -4,23 +4,24 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/steadyhttp/steady"
 	"github.com/steadyhttp/steady/bench/goodput/internal/model"
 	"github.com/steadyhttp/steady/internal/pace"
-
-	steadyhttp "github.com/steadyhttp/steady"
 )
 
-func steady(name string, without ...pace.Ablation) Contender {
+// modelled is the pace in the smallest client around it, without some of its
+// mechanisms.
+func modelled(name string, without ...pace.Ablation) Contender {
 	return Contender{Name: name, Fresh: true, New: func(e *Env, i int) Doer {
 		return model.NewClient(e.Server, asked, e.Seed*1000+uint64(i), without...)
 	}}
 }
 
-// steadyNew is the package as it is imported: New with its defaults, but that a
+// imported is the package as it is imported: New with its defaults, but that a
 // call may wait as long as its deadline allows.
-func steadyNew(name string, opts ...steadyhttp.Option) Contender {
+func imported(name string, opts ...steady.Option) Contender {
 	return Contender{Name: name, Fresh: true, New: func(e *Env, i int) Doer {
-		rt, err := steadyhttp.New(append(opts, steadyhttp.WithBase(e.Server), steadyhttp.Patience(10*time.Minute))...)
+		rt, err := steady.New(append(opts, steady.WithBase(e.Server), steady.Patience(10*time.Minute))...)
 		if err != nil {
 			panic(err)
 		}
@@ -28,23 +29,24 @@ func steadyNew(name string, opts ...steadyhttp.Option) Contender {
 	}}
 }
 
+// asked is how long resp asks to wait, 0 if it does not.
 func asked(resp *http.Response) time.Duration { d, _ := retryAfter(resp); return d }
 
-// SteadyAblations are steady with one mechanism taken out at a time.
+// SteadyAblations are the model with one mechanism taken out at a time.
 func SteadyAblations() []Contender {
 	return []Contender{
-		steady("steady"),
-		steady("no pace: the rate is unlimited", pace.NoPace),
-		steady("halved on a refusal, not cut to what was accepted", pace.NoMeasure),
-		steady("no slow start", pace.NoSlowStart),
-		steady("growth stays slow", pace.NoSpeedUp),
-		steady("no trial for chance", pace.NoChance),
-		steady("no hold", pace.NoHold),
-		steady("no ramp after a hold", pace.NoRamp),
-		steady("no cap from refusals", pace.NoSlots),
-		steady("no cap from the first byte", pace.NoSlowness),
-		steady("silence counts as acceptance for ever", pace.NoSilence),
-		steady("in order of arrival only", pace.NoFresh),
-		steady("windows are not known", pace.NoWindow),
+		modelled("steady"),
+		modelled("no pace: the rate is unlimited", pace.NoPace),
+		modelled("halved on a refusal, not cut to what was accepted", pace.NoMeasure),
+		modelled("no slow start", pace.NoSlowStart),
+		modelled("growth stays slow", pace.NoSpeedUp),
+		modelled("no trial for chance", pace.NoChance),
+		modelled("no hold", pace.NoHold),
+		modelled("no ramp after a hold", pace.NoRamp),
+		modelled("no cap from refusals", pace.NoSlots),
+		modelled("no cap from the first byte", pace.NoSlowness),
+		modelled("silence counts as acceptance for ever", pace.NoSilence),
+		modelled("in order of arrival only", pace.NoFresh),
+		modelled("windows are not known", pace.NoWindow),
 	}
 }
