@@ -23,17 +23,16 @@ const (
 	jitterDecorrelated
 )
 
-// backoff computes the waits of one call.
+// backoff is the rule by which the waits of a call are computed.
 type backoff struct {
 	first, longest time.Duration
 	jitter         jitter
-	share          float64       // for jitterPlusMinus
-	last           time.Duration // for jitterDecorrelated: the wait before
+	share          float64 // for jitterPlusMinus
 }
 
 // next returns the wait after the n-th attempt, n from 1, with at least least as
-// the ceiling of the first.
-func (b *backoff) next(n int, least time.Duration) time.Duration {
+// the ceiling of the first. last is the wait before, 0 at first.
+func (b *backoff) next(n int, least, last time.Duration) time.Duration {
 	first := min(max(b.first, least), b.longest)
 	ceiling := b.longest
 	if shift := n - 1; shift < 63 && first <= b.longest>>shift { // so that the shift cannot overflow
@@ -49,13 +48,12 @@ func (b *backoff) next(n int, least time.Duration) time.Duration {
 		}
 		return max(0, ceiling+time.Duration(more))
 	case jitterDecorrelated:
-		b.last = max(b.last, first)
+		last = max(last, first)
 		top := b.longest
-		if b.last <= b.longest/3 {
-			top = 3 * b.last
+		if last <= b.longest/3 {
+			top = 3 * last
 		}
-		b.last = first + upTo(max(0, top-first))
-		return b.last
+		return first + upTo(max(0, top-first))
 	}
 	return upTo(ceiling)
 }

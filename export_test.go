@@ -21,10 +21,9 @@ func Waits(n int, opts ...RetryOption) ([]time.Duration, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	b := backoff{first: c.first, longest: c.longest, jitter: c.jitter, share: c.share}
 	waits := make([]time.Duration, n)
 	for i := range waits {
-		waits[i] = b.next(i+1, c.first)
+		waits[i] = c.backoff.next(i+1, c.backoff.first, waits[max(i-1, 0)])
 	}
 	return waits, nil
 }

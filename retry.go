@@ -16,22 +16,20 @@ func (f retryOption) applyRetry(c *retryConfig) { f(c) }
 
 type retryConfig struct {
 	maxAttempts    int
-	first, longest time.Duration
+	backoff        backoff
 	within         time.Duration
 	maxRetryAfter  time.Duration
 	ratio          float64
 	perSecond      float64
 	unknownResends int
 	replayBuffer   int
-	jitter         jitter
-	share          float64 // for jitterPlusMinus
 	keyer          *keyer
 	observer       Observer // nil means none
 }
 
 func defaultRetryConfig() retryConfig {
 	return retryConfig{
-		maxAttempts: 6, first: 500 * time.Millisecond, longest: 30 * time.Second,
+		maxAttempts: 6, backoff: backoff{first: 500 * time.Millisecond, longest: 30 * time.Second},
 		within: 90 * time.Second, maxRetryAfter: time.Minute,
 		ratio: 0.2, perSecond: 10, unknownResends: 1, replayBuffer: 1 << 20,
 		keyer: &keyer{KeyByHost},
@@ -47,14 +45,15 @@ func (c *retryConfig) apply(opts []RetryOption) {
 func (c *retryConfig) validate() error {
 	var f flaws
 	f.add(c.maxAttempts < 1, "MaxAttempts(%d): must be at least 1", c.maxAttempts)
-	f.add(c.first <= 0 || c.longest < c.first, "Delays(%v, %v): the first must be positive, the longest not shorter", c.first, c.longest)
+	b := &c.backoff
+	f.add(b.first <= 0 || b.longest < b.first, "Delays(%v, %v): the first must be positive, the longest not shorter", b.first, b.longest)
 	f.add(c.within <= 0, "Within(%v): must be positive", c.within)
 	f.add(c.maxRetryAfter < 0, "MaxRetryAfter(%v): must not be negative", c.maxRetryAfter)
 	f.add(!(c.ratio >= 0 && c.ratio <= 100) || !(c.perSecond >= 0 && c.perSecond <= 1e9),
 		"RetryBudget(%v, %v): the ratio must be from 0 to 100, the number per second from 0 to 1e9", c.ratio, c.perSecond)
 	f.add(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
 	f.add(c.replayBuffer < 0, "ReplayBuffer(%d): must not be negative", c.replayBuffer)
-	f.add(!(c.share >= 0 && c.share <= 1), "PlusMinus(%v): must be from 0 to 1", c.share)
+	f.add(!(b.share >= 0 && b.share <= 1), "PlusMinus(%v): must be from 0 to 1", b.share)
 	return errors.Join(append(f, c.keyer.validate())...)
 }
 
@@ -68,7 +67,7 @@ func MaxAttempts(n int) RetryOption {
 // attempt, and the longest ceiling. After a 503 it starts at twice first. The
 // default is 500 milliseconds and 30 seconds.
 func Delays(first, longest time.Duration) RetryOption {
-	return retryOption(func(c *retryConfig) { c.first, c.longest = first, longest })
+	return retryOption(func(c *retryConfig) { c.backoff.first, c.backoff.longest = first, longest })
 }
 
 // Within bounds how long Retry goes on: no re-send begins later than total after
@@ -112,24 +111,24 @@ func ReplayBuffer(bytes int) RetryOption {
 // FullJitter waits anything from nothing to the ceiling. It is the default: it
 // spreads clients that failed together the most.
 func FullJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.jitter = jitterFull })
+	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterFull })
 }
 
 // EqualJitter waits half the ceiling and anything up to the other half.
 func EqualJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.jitter = jitterEqual })
+	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterEqual })
 }
 
 // PlusMinus waits the ceiling give or take up to the given share of it, from 0 to
 // 1, but never more than the longest delay.
 func PlusMinus(share float64) RetryOption {
-	return retryOption(func(c *retryConfig) { c.jitter, c.share = jitterPlusMinus, share })
+	return retryOption(func(c *retryConfig) { c.backoff.jitter, c.backoff.share = jitterPlusMinus, share })
 }
 
 // DecorrelatedJitter waits anything from the first delay to three times the wait
 // before.
 func DecorrelatedJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.jitter = jitterDecorrelated })
+	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterDecorrelated })
 }
 
 type retryContextKey struct{}

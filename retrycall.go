@@ -23,7 +23,7 @@ type retryCall struct {
 
 	attempts int
 	unknown  int            // re-sends of what may have been done
-	last     time.Duration  // backoff's wait before
+	last     time.Duration  // what backoff said before
 	resp     *http.Response // of the last attempt; what the call ends in
 	err      error
 	verdict  verdict
@@ -284,12 +284,11 @@ func (c *retryCall) delay(now time.Time) bool {
 }
 
 func (c *retryCall) ownWait() time.Duration {
-	b := backoff{first: c.cfg.first, longest: c.cfg.longest, jitter: c.cfg.jitter, share: c.cfg.share, last: c.last}
-	least := c.cfg.first
-	if c.verdict.status == http.StatusServiceUnavailable && least <= c.cfg.longest/2 {
+	b := &c.cfg.backoff
+	least := b.first
+	if c.verdict.status == http.StatusServiceUnavailable && least <= b.longest/2 {
 		least *= 2
 	}
-	wait := b.next(c.attempts, least)
-	c.last = b.last
-	return wait
+	c.last = b.next(c.attempts, least, c.last)
+	return c.last
 }
