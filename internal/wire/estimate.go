@@ -147,7 +147,7 @@ func (m *meter) run(b []byte) int {
 			m.units, m.last = m.units+sum, last
 			return i
 		}
-		sum += uint64(weights[last&15][k])
+		sum += uint64(weights[last%glyphs][k]) // which it is below: so no bounds are checked
 		last = k
 	}
 	m.units, m.last = m.units+sum, last

@@ -128,6 +128,27 @@ func TestPacingReadsTheHeadersOfAllProviders(t *testing.T) {
 	}
 }
 
+// A host whose headers Pacing reads must not be passed over unread.
+func TestPacedKnowsTheHeadersThatPacingReads(t *testing.T) {
+	paced := 0
+	for _, r := range readHeaderRows(t).Pacing {
+		s := Pacing(r.header(), fixtureTime)
+		limited := slices.ContainsFunc(s.Limits, func(l Limit) bool { return l.Remaining >= 0 && l.HasReset })
+		if got := Paced(r.header()); limited && !got {
+			t.Errorf("%s: Paced is %v, but Pacing reads %+v", r.Name, got, s.Limits)
+		}
+		if limited {
+			paced++
+		}
+	}
+	if paced < 5 {
+		t.Errorf("only %d rows have a limit to look for", paced)
+	}
+	if Paced(http.Header{"Content-Type": {"application/json"}, "Anthropic-Organization-Id": {"x"}}) {
+		t.Error("Paced is true of headers without a limit")
+	}
+}
+
 func checkLimit(t *testing.T, s Snapshot, name string, raw json.RawMessage) {
 	t.Helper()
 	var want struct {

@@ -78,6 +78,19 @@ func Pacing(h http.Header, now time.Time) Snapshot {
 	return s
 }
 
+// Paced reports whether [Pacing] may find a limit on requests or tokens per minute in
+// h, whose keys are in canonical form, at the cost of a look at those keys.
+func Paced(h http.Header) bool {
+	for key := range h {
+		for _, prefix := range [...]string{"X-Ratelimit-", "Anthropic-Ratelimit-", "Ratelimit", "X-Tokenlimit-"} {
+			if strings.HasPrefix(key, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 type pacer struct {
 	base   time.Time
 	limits map[string]*Limit
