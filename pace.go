@@ -109,14 +109,14 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 		return
 	}
 	now := time.Now()
-	told, any := q.told(h, now)
+	left, ok := q.quotas(h, now)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now = time.Now()
 	q.pace.Headers(now, &p.pass)
 	q.holding(now) // it may be over
-	if any {
-		q.tell(p, told, now)
+	if ok {
+		q.tell(p, left, now)
 		q.wakeNext(now)
 	}
 }
@@ -124,20 +124,20 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 // refused tells the pace of an answer whose body is yet to be read that the
 // provider's word is in.
 func (q *queue) refused(p *limitPass, v verdict) {
-	told, any := q.told(v.header, time.Now())
+	left, ok := q.quotas(v.header, time.Now())
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
 	q.learn(p, v, now)
-	if any {
-		q.tell(p, told, now)
+	if ok {
+		q.tell(p, left, now)
 	}
 	q.wakeNext(now) // the pace takes the attempt for over
 }
 
 // tell tells the pace what the answer to p's attempt says is left. q.mu must be held.
-func (q *queue) tell(p *limitPass, told pace.Quotas, now time.Time) {
-	q.pace.Told(now, &p.pass, told)
+func (q *queue) tell(p *limitPass, left pace.Quotas, now time.Time) {
+	q.pace.Told(now, &p.pass, left)
 	q.tight.Store(q.pace.TokensTight(now))
 }
 
@@ -180,30 +180,31 @@ func paceOutcome(o outcome) pace.Outcome {
 // nothing new from one answer to the next, and reading them is not free.
 const readEvery = 50 * time.Millisecond
 
-// told reads what the headers of an answer say about the capacity that is left.
-func (q *queue) told(h http.Header, now time.Time) (pace.Quotas, bool) {
-	last := q.toldAt.Load()
-	if q.pace == nil || h == nil || now.UnixNano()-last < int64(readEvery) || !wire.Paced(h) || !q.toldAt.CompareAndSwap(last, now.UnixNano()) {
+// quotas reads from the headers of an answer what is left, if they say so and are
+// to be read. It takes no lock.
+func (q *queue) quotas(h http.Header, now time.Time) (_ pace.Quotas, ok bool) {
+	last := q.readAt.Load()
+	if q.pace == nil || h == nil || now.UnixNano()-last < int64(readEvery) || !wire.Paced(h) || !q.readAt.CompareAndSwap(last, now.UnixNano()) {
 		return pace.Quotas{}, false
 	}
-	return quotas(wire.Pacing(h, now))
+	return quotasOf(wire.Pacing(h, now))
 }
 
-// quotas says what the headers told in the words of the pace: what is left of
-// requests and of tokens, and when there is more.
-func quotas(s wire.Snapshot) (q pace.Quotas, any bool) {
+// quotasOf says s in the words of the pace: what is left of requests and of tokens,
+// and when there is more. It reports false if s says nothing that matters to it.
+func quotasOf(s wire.Snapshot) (q pace.Quotas, ok bool) {
 	for _, l := range s.Limits {
 		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute || firstBack(l) > time.Minute {
 			continue // no matter of pace
 		}
 		switch l.Name {
 		case "requests", "default":
-			q.Requests, any = quota(l), true
+			q.Requests, ok = quotaOf(l), true
 		case "tokens", "input_tokens":
-			q.Tokens, any = quota(l), true
+			q.Tokens, ok = quotaOf(l), true
 		}
 	}
-	return q, any
+	return q, ok
 }
 
 // firstBack is how long until there is more of l than now.
@@ -214,6 +215,6 @@ func firstBack(l wire.Limit) time.Duration {
 	return l.Reset / time.Duration(max(1, l.Limit-l.Remaining))
 }
 
-func quota(l wire.Limit) pace.Quota {
+func quotaOf(l wire.Limit) pace.Quota {
 	return pace.Quota{Left: float64(l.Remaining), Limit: float64(l.Limit), Reset: l.Reset, Refills: l.Refill, Known: true}
 }

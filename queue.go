@@ -20,10 +20,12 @@ type queue struct {
 	key string
 	cfg *limitConfig
 
-	brownOut atomic.Bool // as the pace sees it, for who must not take mu
-	passing  atomic.Bool
-	tight    atomic.Bool  // the provider has told that few tokens are left
-	toldAt   atomic.Int64 // when headers were read last, in Unix nanoseconds
+	// What the pace knows, for who must not take mu. Written with mu held.
+	brownOut atomic.Bool // some attempts fail however slowly they go
+	passing  atomic.Bool // the latest did not all fail, or chance explains it
+	tight    atomic.Bool // the provider has told that few tokens are left
+
+	readAt atomic.Int64 // when headers were read last, in Unix nanoseconds
 
 	mu       sync.Mutex // guards the rest
 	bucket   *bucket    // nil without a rate limit
@@ -115,7 +117,7 @@ func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {
 // leave ends p's attempt that was in flight, of which v became. The tokens are
 // given back if nothing was sent.
 func (q *queue) leave(p *limitPass, v verdict) {
-	told, any := q.told(v.header, time.Now())
+	left, ok := q.quotas(v.header, time.Now())
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
@@ -125,8 +127,8 @@ func (q *queue) leave(p *limitPass, v verdict) {
 	}
 	q.settle(p, v, now)
 	q.learn(p, v, now)
-	if any {
-		q.tell(p, told, now)
+	if ok {
+		q.tell(p, left, now)
 	}
 	q.wakeNext(now)
 }

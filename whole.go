@@ -12,10 +12,9 @@ import (
 // length is known and short, which is all there when its headers are.
 func (a *attempt) usual(req *http.Request, resp *http.Response) bool {
 	c := &a.t.cfg
-	contentType := headerOf(resp, "Content-Type")
 	return !c.noGuard && c.firstEvent > 0 && resp.StatusCode == http.StatusOK &&
 		resp.ContentLength > 0 && resp.ContentLength <= aheadBytes && !bodyless(resp) &&
-		headerOf(resp, "Content-Encoding") == "" && contentType != "" && wire.Declared(contentType) == wire.FormJSON && inference(req)
+		headerOf(resp, "Content-Encoding") == "" && wire.Declared(headerOf(resp, "Content-Type")) == wire.FormJSON && inference(req)
 }
 
 // whole reads and judges the usual answer at once. That takes neither a goroutine
