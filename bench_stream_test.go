@@ -60,12 +60,18 @@ func streamServer(b *testing.B, shape string) (ts *httptest.Server, size int64, 
 
 // BenchmarkStream copies streams over a loopback connection, one bare and one
 // through the whole stack in turn, and reports how much longer the latter takes.
-// On the same base that is what the stack costs; on its own base, beside
-// [http.DefaultTransport], what its user gets.
+// On the same base that is what the stack costs, with the read buffer of net/http
+// and with the larger one that [steady.New] gives its own base; on its own base,
+// beside [http.DefaultTransport], it is what its user gets.
 func BenchmarkStream(b *testing.B) {
 	for _, shape := range []string{"flushed", "packed", "blocks"} {
 		b.Run(shape+"/same base", func(b *testing.B) {
 			bare := &http.Transport{}
+			rt := must(b)(steady.New(steady.WithBase(bare)))
+			benchmarkStream(b, shape, bare, rt)
+		})
+		b.Run(shape+"/same base, 16 KiB", func(b *testing.B) {
+			bare := &http.Transport{ReadBufferSize: 16 << 10}
 			rt := must(b)(steady.New(steady.WithBase(bare)))
 			benchmarkStream(b, shape, bare, rt)
 		})

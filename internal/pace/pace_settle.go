@@ -83,7 +83,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 		// A run of nothing else is for the breaker, unless it came while we pushed.
 		pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
 		often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
-		suspect = a.flying > 1 && (often || p.bet.on && p.bet.began == k && a.seq < p.bet.last+30)
+		suspect = a.flying > 1 && (often || p.bet.on && p.bet.began == k && of.refused(32) >= 3)
 	}
 	switch {
 	case p.hold.on:
@@ -95,7 +95,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	case suspect:
 		p.suspect(now, a, k)
 	case o == Overloaded:
-		if b := &p.bet; b.on && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
+		if b := &p.bet; b.on && a.flying == 1 && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
 			b.refused++
 			b.last = max(b.last, a.seq)
 			b.countLow(a, k)
