@@ -45,10 +45,11 @@ func (b *bucket) pay(n int, now time.Time) {
 	b.tokens.ReserveN(now, n)
 }
 
-// credit gives n back. TestUpstreamCredit pins that it does.
+// credit gives n back. TestUpstreamCredit pins that it does, and that AllowN would
+// not where a debt is left.
 func (b *bucket) credit(n int, now time.Time) {
 	if b != nil {
-		b.tokens.AllowN(now, -n)
+		b.tokens.ReserveN(now, -n)
 	}
 }
 
