@@ -159,7 +159,7 @@ type limitTransport struct {
 }
 
 func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.carry(callOf(req), req)
+	return t.carry(branchOf(req), req)
 }
 
 func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
@@ -186,6 +186,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 	c.register(p)
 	resp, err := c.down(t.next, sent)
 	returned = true
+	p.returned.Store(true)
 	if made {
 		c.leave(req, resp)
 	}
@@ -237,15 +238,23 @@ type limitPass struct {
 	// body changes it from its own goroutine.
 	q atomic.Pointer[queue]
 
+	// returned tells that RoundTrip has, while a layer further in, which sends a
+	// request several times at once, may have left a Retry behind.
+	returned atomic.Bool
+
 	own call // for use as c when this layer is the outermost, as it mostly is
 }
 
 // again waits for a turn.
 func (p *limitPass) again(*http.Request) error {
-	p.waited, p.learnt = 0, false
+	p.waited = 0
 	q, err := p.t.join(p)
 	if err == nil {
 		p.q.Store(q)
+		if p.returned.Load() { // nobody would give it back
+			err = errAnswered
+			p.release(verdict{outcome: outcomeRefused, err: err})
+		}
 	}
 	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
 		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
