@@ -133,6 +133,11 @@ func (q *queue) tell(p *limitPass, told pace.Quotas, now time.Time) {
 	q.tight.Store(q.pace.TokensTight(now))
 }
 
+// holdsFor is for how long at most a provider's word holds the whole queue: after
+// that a probe asks again. The wait may be for one model of many, for a day's
+// quota of one caller, or a slip.
+const holdsFor = time.Minute
+
 // learn tells the pace, once, what became of p's attempt. q.mu must be held.
 func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
 	if q.pace == nil || p.learnt {
@@ -141,7 +146,7 @@ func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
 	p.learnt = true
 	var hinted time.Duration
 	if v.hinted {
-		hinted = v.wait
+		hinted = min(v.wait, holdsFor)
 	}
 	q.pace.Settled(now, &p.pass, paceOutcome(v.outcome), hinted)
 	q.brownOut.Store(q.pace.Chance())
@@ -185,7 +190,7 @@ func (q *queue) told(h http.Header, now time.Time) (pace.Quotas, bool) {
 // requests and of tokens, and when there is more.
 func quotas(s wire.Snapshot) (q pace.Quotas, any bool) {
 	for _, l := range s.Limits {
-		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute {
+		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute || l.Limit == 0 { // a limit of none lets nobody ask
 			continue
 		}
 		switch l.Name {
