@@ -95,7 +95,7 @@ func TestALieAboutUsageCostsAMinute(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if took := time.Since(start); took > time.Minute {
+			if took := time.Since(start); took > time.Minute+time.Second { // and it costs something itself
 				t.Errorf("the next call waited %v", took)
 			}
 		})

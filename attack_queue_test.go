@@ -15,6 +15,21 @@ func TestACreditCountsInABucketInDebt(t *testing.T) {
 	}
 }
 
+func TestWhatIsAddedLeavesADebtOfOneBucketAtMost(t *testing.T) {
+	b, now := newBucket(1, 10), time.Now()
+	for range 5 {
+		b.add(1e12, now)
+	}
+	if got := b.tokens.TokensAt(now); got != -10 {
+		t.Errorf("%v tokens, want -10", got)
+	}
+	b.pay(20, now)
+	b.add(1, now)
+	if got := b.tokens.TokensAt(now); got != -30 {
+		t.Errorf("%v tokens, want -30", got)
+	}
+}
+
 // A line whose oldest call stays long keeps nobody who has left behind it.
 func TestWhoLeavesTheMiddleOfALineIsForgotten(t *testing.T) {
 	var l line

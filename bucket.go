@@ -45,6 +45,17 @@ func (b *bucket) pay(n int, now time.Time) {
 	b.tokens.ReserveN(now, n)
 }
 
+// add takes n more for what has been paid for, but leaves no more debt for it than
+// the bucket holds.
+func (b *bucket) add(n int, now time.Time) {
+	if b == nil {
+		return
+	}
+	if room := b.tokens.TokensAt(now) + float64(b.most); room > 0 {
+		b.pay(min(n, int(room)), now)
+	}
+}
+
 // credit gives n back. TestUpstreamCredit pins that it does, and that AllowN would
 // not where a debt is left.
 func (b *bucket) credit(n int, now time.Time) {

@@ -96,8 +96,8 @@ func (q *queue) settle(p *limitPass, v verdict, now time.Time) {
 	}
 	if back := p.charge.reserved - cost; back >= 0 {
 		q.tokens.credit(back, now)
-	} else { // a minute's worth at most: an answer that lies must not shut the key
-		q.tokens.pay(min(-back, q.cfg.perMinute), now)
+	} else { // answers that lie must not shut the key
+		q.tokens.add(-back, now)
 	}
 }
 
