@@ -137,7 +137,7 @@ func (errHeaderTimeout) Temporary() bool      { return true } // or it were no n
 func (errHeaderTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.carry(callOf(req), req)
+	return t.carry(branchOf(req), req)
 }
 
 func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {

@@ -142,7 +142,7 @@ func (t *breakerTransport) refusal(key string) error {
 }
 
 func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.carry(callOf(req), req)
+	return t.carry(branchOf(req), req)
 }
 
 func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, error) {

@@ -45,10 +45,26 @@ func (b *bucket) pay(n int, now time.Time) {
 	b.tokens.ReserveN(now, n)
 }
 
-// credit gives n back. TestUpstreamCredit pins that it does.
+// believed is how many times the bucket an answer may put it in debt for what it says
+// that it has cost. More of a minute's limit than that is a slip or a lie, and must
+// not shut the key for years.
+const believed = 4
+
+// add takes n more for what has been paid for, as far as it is believed.
+func (b *bucket) add(n int, now time.Time) {
+	if b == nil {
+		return
+	}
+	if room := b.tokens.TokensAt(now) + believed*float64(b.most); room > 0 {
+		b.pay(min(n, int(room)), now)
+	}
+}
+
+// credit gives n back. TestUpstreamCredit pins that it does, and that AllowN would
+// not where a debt is left.
 func (b *bucket) credit(n int, now time.Time) {
 	if b != nil {
-		b.tokens.AllowN(now, -n)
+		b.tokens.ReserveN(now, -n)
 	}
 }
 

@@ -20,6 +20,7 @@ type call struct {
 	attempt         int         // the number of the attempt under way, from 1
 	body            *replay     // whose body the attempt sends, until a request has it; nil for the request's own
 	over            atomic.Bool // RoundTrip has returned: whoever still holds the context is on their own
+	outer           *call       // the one that c is a branch of, or nil
 
 	shared bool       // others may have it, and send it twice at once; false while it has gone by hand only
 	mu     sync.Mutex // guards the rest once it is shared: see lock
@@ -68,10 +69,27 @@ type layer interface {
 
 // callOf returns the call that req's context carries, or nil.
 func callOf(req *http.Request) *call {
-	if c, ok := req.Context().Value(callContextKey{}).(*call); ok && !c.over.Load() {
-		return c
+	c, _ := req.Context().Value(callContextKey{}).(*call)
+	for outer := c; outer != nil; outer = outer.outer {
+		if outer.over.Load() {
+			return nil
+		}
 	}
-	return nil
+	return c
+}
+
+// branchOf returns a branch of the call that req's context carries, or nil. It is
+// for a layer to which req has come through something that is no layer of ours, and
+// that may send it several times at once: what goes by hand from one layer to the
+// next must not come into the hands of others.
+func branchOf(req *http.Request) *call {
+	c := callOf(req)
+	if c == nil {
+		return nil
+	}
+	branch := c.fresh(c.attempt, req)
+	branch.outer = c
+	return branch
 }
 
 // enter returns c, or if that is nil a new call, in room if that is not nil; made
@@ -128,7 +146,8 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 	}
 }
 
-// fresh returns the call that goes down with attempt number n of req.
+// fresh returns the call that goes down with attempt number n of req. It has no
+// gates yet.
 func (c *call) fresh(n int, req *http.Request) *call {
 	c.lock()
 	defer c.unlock()

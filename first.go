@@ -36,7 +36,7 @@ func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled fu
 		}
 		return nil
 	}
-	g := &guard{due: due, dec: wire.NewDecoder(contentType, req.URL.Path)}
+	g := &guard{due: due, dec: wire.NewDecoder(contentType, pathOf(req))}
 	g.clock.first, g.clock.idle, g.clock.stall = c.firstContent, c.idle, stalled
 	if !look {
 		return g

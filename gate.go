@@ -43,6 +43,9 @@ func (c *call) take() []gate {
 	n := len(c.gates)
 	gates := c.gates[:n:n]
 	c.gates = c.gates[n:] // what is registered from now on goes behind those
+	if c.outer != nil {
+		gates = append(c.outer.take(), gates...)
+	}
 	return gates
 }
 

@@ -19,5 +19,13 @@ func idempotent(req *http.Request) bool {
 // inference reports whether req asks a model for an answer, so that doing it
 // twice costs money and nothing else. Anything else may create something twice.
 func inference(req *http.Request) bool {
-	return req.Method == http.MethodPost && req.URL != nil && wire.Inference(req.URL.Path)
+	return req.Method == http.MethodPost && wire.Inference(pathOf(req))
+}
+
+// pathOf returns the path of req, which without a URL is for its base to refuse.
+func pathOf(req *http.Request) string {
+	if req.URL == nil {
+		return ""
+	}
+	return req.URL.Path
 }

@@ -21,16 +21,32 @@ const (
 func KeyByModel(req *http.Request) string {
 	host := KeyByHost(req)
 	model := modelInPath(req)
-	if model == "" && req.GetBody != nil && req.Body != nil && req.Body != http.NoBody {
-		if body, err := req.GetBody(); err == nil {
-			model = modelIn(io.LimitReader(body, modelWithin))
-			body.Close()
-		}
+	if model == "" {
+		model = modelInBody(req)
 	}
 	if model == "" || len(model) > modelLongest {
 		return host
 	}
 	return host + "/" + model
+}
+
+// modelInBody returns the model that req's body names, or "". The bodies of some
+// SDKs share one cursor, so another one is opened to set that back.
+func modelInBody(req *http.Request) string {
+	open := opener(req)
+	if open == nil {
+		return ""
+	}
+	body, err := open()
+	if err != nil {
+		return ""
+	}
+	model := modelIn(io.LimitReader(body, modelWithin))
+	body.Close()
+	if body, err = open(); err == nil {
+		body.Close()
+	}
+	return model
 }
 
 // modelInPath returns the model that the path names, or "".

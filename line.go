@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"slices"
 	"sort"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 // line is who waits in a queue, ordered by when their calls began. A re-send has
 // come with its call, and so stands before calls that are younger.
 type line struct {
-	all        []*waiter // those that have left stay until they are at an end
+	all        []*waiter // those that have left stay until they are at an end, or as many as those that have not
 	live       int       // how many have not left
 	owed       int       // the cost of those,
 	owedTokens int       // and in tokens of the model
@@ -41,7 +42,9 @@ func (l *line) remove(w *waiter) {
 	for ; n > i && l.all[n-1].gone; n-- {
 		l.all[n-1] = nil
 	}
-	l.all = l.all[i:n]
+	if l.all = l.all[i:n]; len(l.all) > 64 && len(l.all) > 2*l.live {
+		l.all = slices.DeleteFunc(l.all, func(w *waiter) bool { return w.gone })
+	}
 }
 
 // oldest returns the call that began first, nil if none waits.

@@ -79,8 +79,13 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 	if err != nil {
 		return verdict{outcome: judgeError(ctx, err), err: err}
 	}
-	if b := aheadIn(resp.Body); b != nil && b.judged {
+	switch b := resp.Body.(type) {
+	case *wholeBody:
 		return b.verdict
+	default:
+		if b := aheadIn(b); b != nil && b.judged {
+			return b.verdict
+		}
 	}
 	if resp.StatusCode < 400 {
 		return verdict{outcome: outcomeOK, status: resp.StatusCode, header: resp.Header}
@@ -154,6 +159,9 @@ func judgeError(ctx context.Context, err error) outcome {
 
 // errPanicked is the error of an attempt during which a layer further in panicked.
 var errPanicked = errors.New("steady: a layer below panicked")
+
+// errAnswered is the end of an attempt whose call has been answered by another one.
+var errAnswered = errors.New("steady: the call is over")
 
 // errCaller marks an error that came from the caller's own request body, or from
 // what the caller put into the context.

@@ -141,6 +141,11 @@ func (q *queue) tell(p *limitPass, left pace.Quotas, now time.Time) {
 	q.tight.Store(q.pace.TokensTight(now))
 }
 
+// holdsFor is for how long at most a provider's word holds the whole queue: after
+// that a probe asks again. The wait may be for one model of many, for a day's
+// quota of one caller, or a slip.
+const holdsFor = time.Minute
+
 // learn tells the pace, once, what became of p's attempt. q.mu must be held.
 func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
 	if q.pace == nil || p.learned {
@@ -149,7 +154,7 @@ func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
 	p.learned = true
 	var hinted time.Duration
 	if v.hinted {
-		hinted = v.wait
+		hinted = min(v.wait, holdsFor)
 	}
 	q.pace.Settled(now, &p.pass, paceOutcome(v.outcome), hinted)
 	q.brownOut.Store(q.pace.Chance())
@@ -194,8 +199,8 @@ func (q *queue) quotas(h http.Header, now time.Time) (_ pace.Quotas, ok bool) {
 // and when there is more. It reports false if s says nothing that matters to it.
 func quotasOf(s wire.Snapshot) (q pace.Quotas, ok bool) {
 	for _, l := range s.Limits {
-		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute || firstBack(l) > time.Minute {
-			continue // no matter of pace
+		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute || firstBack(l) > time.Minute || l.Limit == 0 {
+			continue // no matter of pace, or a limit of none, which lets nobody ask
 		}
 		switch l.Name {
 		case "requests", "default":

@@ -102,6 +102,7 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	q.tokens.pay(p.charge.reserved, now)
 	q.ramp.went(now)
 	q.inFlight++
+	p.learned = false
 	if q.pace != nil {
 		p.pass = q.pace.Sent(now)
 		q.pace.Spent(now, &p.pass, p.charge.reserved)

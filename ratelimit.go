@@ -170,7 +170,7 @@ type limitTransport struct {
 }
 
 func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.carry(callOf(req), req)
+	return t.carry(branchOf(req), req)
 }
 
 func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
@@ -195,6 +195,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 	c.register(p)
 	resp, err := c.down(t.next, sent)
 	returned = true
+	p.returned.Store(true)
 	if made {
 		c.leave(req, resp)
 	}
@@ -246,15 +247,23 @@ type limitPass struct {
 	// body changes it from its own goroutine.
 	q atomic.Pointer[queue]
 
+	// returned tells that RoundTrip has, while a layer further in, which sends a
+	// request several times at once, may have left a Retry behind.
+	returned atomic.Bool
+
 	own call // for use as c when this layer is the outermost, as it mostly is
 }
 
 // again waits for a turn.
 func (p *limitPass) again(*http.Request) error {
-	p.waited, p.learned = 0, false // between attempts nobody else looks
+	p.waited = 0
 	q, err := p.t.join(p)
 	if err == nil {
 		p.q.Store(q)
+		if p.returned.Load() { // nobody would give it back
+			err = errAnswered
+			p.release(verdict{outcome: outcomeRefused, err: err})
+		}
 	}
 	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
 		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})

@@ -50,6 +50,18 @@ func (r *replay) put(req *http.Request) {
 	req.Body, req.GetBody = r.current, r.next
 }
 
+// opener returns what opens a copy of req's body, or nil. The body of Retry is as
+// the caller's: its own GetBody would put an end to it.
+func opener(req *http.Request) func() (io.ReadCloser, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil
+	}
+	if b, ok := req.Body.(*sentBody); ok {
+		return b.open
+	}
+	return req.GetBody
+}
+
 // close closes the body of an attempt that no layer further in will make.
 func (r *replay) close() {
 	r.mu.Lock()
@@ -62,7 +74,7 @@ func (r *replay) first() {
 	if r.body == nil {
 		return
 	}
-	r.space.rc = r.body
+	r.space.rc, r.space.open = r.body, r.getBody
 	if r.buffer != nil {
 		r.space.rc = r.buffer.open()
 	}
@@ -96,7 +108,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 	default:
 		rc = r.buffer.open()
 	}
-	r.current = &sentBody{rc: rc}
+	r.current = &sentBody{rc: rc, open: r.getBody}
 	return r.current, nil
 }
 
@@ -138,7 +150,8 @@ func (r *replay) read() extent {
 
 // sentBody is a request body on its way to one attempt.
 type sentBody struct {
-	rc io.ReadCloser
+	rc   io.ReadCloser
+	open func() (io.ReadCloser, error) // opens a copy; nil if none can be had
 
 	mu       sync.Mutex    // guards the rest
 	idle     chan struct{} // closed when the read that detach waits for is over

@@ -216,7 +216,7 @@ type retryTransport struct {
 }
 
 func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.carry(callOf(req), req)
+	return t.carry(branchOf(req), req)
 }
 
 func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, error) {

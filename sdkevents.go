@@ -16,7 +16,7 @@ import (
 // none (v1.84.0, packages/ssestream/ssestream.go:245), and the whole answer with
 // them, without an error.
 func nameEvents(req *http.Request, resp *http.Response) {
-	if resp.StatusCode != http.StatusOK || !strings.HasSuffix(req.URL.Path, "/messages") || settled(resp) ||
+	if resp.StatusCode != http.StatusOK || !strings.HasSuffix(pathOf(req), "/messages") || settled(resp) ||
 		wire.Declared(headerOf(resp, "Content-Type")) != wire.FormSSE || headerOf(resp, "Content-Encoding") != "" {
 		return
 	}

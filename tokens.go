@@ -26,7 +26,7 @@ type charge struct {
 
 // chargeOf estimates what req, whose body begins with text, will cost.
 func chargeOf(req *http.Request, text []byte) charge {
-	c := wire.ChargeOf(req.URL.Hostname(), req.URL.Path, text, req.ContentLength)
+	c := wire.ChargeOf(KeyByHost(req), pathOf(req), text, req.ContentLength)
 	return charge{of: c, reserved: int(c.Reserved())}
 }
 
@@ -56,17 +56,24 @@ func (p *limitPass) weigh(req *http.Request) *http.Request {
 // bodies that some SDKs return share one cursor it also returns the body that is to
 // go in the place of req's, or nil if that has not been touched.
 func peek(req *http.Request) (text []byte, fresh io.ReadCloser) {
-	if req.Body == nil || req.Body == http.NoBody || req.GetBody == nil {
+	open := opener(req)
+	if open == nil {
 		return nil, nil
 	}
-	rc, err := req.GetBody()
+	rc, err := open()
 	if err != nil {
 		return nil, nil // Retry will find out
 	}
 	text, _ = io.ReadAll(io.LimitReader(rc, wire.MaxChargeBody)) // as far as it goes
 	rc.Close()
-	if fresh, err = req.GetBody(); err != nil {
+	fresh, err = open()
+	_, retrys := req.Body.(*sentBody)
+	switch {
+	case err != nil:
 		fresh = brokenBody{errCaller{err}} // the one that is left may have been read
+	case retrys: // which must stay; the cursor is set back
+		fresh.Close()
+		fresh = nil
 	}
 	return text, fresh
 }
@@ -84,13 +91,15 @@ func (q *queue) settle(p *limitPass, v verdict, now time.Time) {
 	switch {
 	case v.outcome == outcomeRefused:
 		cost = 0 // nothing was sent
+	case v.outcome == outcomeDeclined && !v.usage.Known:
+		cost = min(cost, int(p.charge.of.Input)) // no output was made
 	case v.usage.Known:
 		cost = int(p.charge.of.Settled(v.usage))
 	}
 	if back := p.charge.reserved - cost; back >= 0 {
 		q.tokens.credit(back, now)
-	} else {
-		q.tokens.pay(-back, now)
+	} else { // answers that lie must not shut the key
+		q.tokens.add(-back, now)
 	}
 }
 

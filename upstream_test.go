@@ -40,11 +40,20 @@ func TestUpstreamCredit(t *testing.T) {
 	now := time.Now()
 	l := rate.NewLimiter(1, 5)
 	l.AllowN(now, 5)
-	l.AllowN(now, -2)
+	l.ReserveN(now, -2)
 	if got := l.TokensAt(now); got != 2 {
-		t.Errorf("%s: AllowN(-2) on an empty bucket left %v tokens, want 2: queue.leave must give tokens back in another way", upstreamRate, got)
+		t.Errorf("%s: ReserveN(-2) on an empty bucket left %v tokens, want 2: bucket.credit must give tokens back in another way", upstreamRate, got)
 	}
-	l.AllowN(now, -100)
+	l.ReserveN(now, 5)
+	l.AllowN(now, -1)
+	if got := l.TokensAt(now); got != -3 {
+		mended(t, upstreamRate, "takes no credit by AllowN that leaves a debt", "bucket.credit may use it")
+	}
+	l.ReserveN(now, -2)
+	if got := l.TokensAt(now); got != -1 {
+		t.Errorf("%s: ReserveN(-2) at a debt of 3 left %v tokens, want -1: bucket.credit must give tokens back in another way", upstreamRate, got)
+	}
+	l.ReserveN(now, -100)
 	if got := l.TokensAt(now.Add(time.Nanosecond)); got != 5 {
 		t.Errorf("%s: a credit left %v tokens in a bucket of 5: queue.leave must cap it itself", upstreamRate, got)
 	}

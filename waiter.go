@@ -122,6 +122,9 @@ func (q *queue) shed(now time.Time) {
 	room := q.pace.Room(now, q.line.latest().until)
 	for i := 0; float64(q.line.live) > room && i < len(q.line.all); i++ {
 		w := q.line.all[i]
+		if w.gone {
+			continue
+		}
 		if now.Sub(w.began()) < freshFor {
 			return
 		}

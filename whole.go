@@ -30,8 +30,9 @@ func (a *attempt) whole(resp *http.Response) (verdict, bool) {
 		resp.Body.Close()
 		if usage, good := wire.Glance(text); good {
 			a.plain.text.Reset(text)
+			a.plain.verdict = verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage, header: resp.Header}
 			resp.Body = &a.plain
-			return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage}, true
+			return a.plain.verdict, true
 		}
 	}
 	if !a.inTime() && a.caller.Err() == nil {
@@ -59,7 +60,10 @@ func readWhole(rc io.Reader, n int64) ([]byte, error) {
 
 // wholeBody is the body of an answer that is all there, and good. There is nothing
 // to be watched about it any more.
-type wholeBody struct{ text bytes.Reader }
+type wholeBody struct {
+	text    bytes.Reader
+	verdict verdict // on the answer, for the layers further out
+}
 
 func (b *wholeBody) Read(p []byte) (int, error)         { return b.text.Read(p) }
 func (b *wholeBody) WriteTo(w io.Writer) (int64, error) { return b.text.WriteTo(w) }

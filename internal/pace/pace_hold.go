@@ -74,7 +74,7 @@ func (p *Pace) undoCuts() {
 func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
-	wait := min(max(2, 4/r), 0.25*math.Exp2(float64(h.probes)/2))
+	wait := min(max(2, 4/r), 30, 0.25*math.Exp2(float64(h.probes)/2))
 	wait *= 0.8 + 0.4*p.cfg.Random()
 	if hinted > 0 {
 		wait = max(wait, hinted.Seconds()+p.cfg.Random()*min(0.05*hinted.Seconds(), 0.25))

@@ -56,6 +56,18 @@ func (h *history) mark(a *Pass) {
 	}
 }
 
+// skip takes note of an attempt of which nothing is known: it counts as the one
+// before it did, so that callers who leave do not look like answers.
+func (h *history) skip(a *Pass) {
+	if a.seq > h.top {
+		h.bits <<= min(64, a.seq-h.top)
+		h.top = a.seq
+	}
+	if d := h.top - a.seq; d < 63 && h.bits&(1<<(d+1)) != 0 {
+		h.bits |= 1 << d
+	}
+}
+
 // cycle counts what was accepted between two times at which the provider refused.
 // At both its bucket was empty, so that this is what it replenishes, provided that
 // calls were waiting all the time.

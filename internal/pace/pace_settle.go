@@ -34,6 +34,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		p.credit(now)
 		return
 	case Cancelled:
+		if !a.heard {
+			p.recent.skip(a)
+		}
 		if p.hold.on && a.seq == p.hold.probe.seq {
 			p.hold.probe = Pass{}
 		}
