@@ -15,18 +15,18 @@ func TestACreditCountsInABucketInDebt(t *testing.T) {
 	}
 }
 
-func TestWhatIsAddedLeavesADebtOfOneBucketAtMost(t *testing.T) {
+func TestWhatIsAddedLeavesADebtOfSomeBucketsAtMost(t *testing.T) {
 	b, now := newBucket(1, 10), time.Now()
 	for range 5 {
 		b.add(1e12, now)
 	}
-	if got := b.tokens.TokensAt(now); got != -10 {
-		t.Errorf("%v tokens, want -10", got)
+	if got := b.tokens.TokensAt(now); got != -40 {
+		t.Errorf("%v tokens, want -40", got)
 	}
 	b.pay(20, now)
 	b.add(1, now)
-	if got := b.tokens.TokensAt(now); got != -30 {
-		t.Errorf("%v tokens, want -30", got)
+	if got := b.tokens.TokensAt(now); got != -60 {
+		t.Errorf("%v tokens, want -60", got)
 	}
 }
 

@@ -130,7 +130,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 		s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
 		return true
 	}
-	apart := max(p.settle(), time.Duration(p.answer.mean/4*1e9)) // by then the number has changed
+	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
 	if p.answer.mean == 0 || p.luck[k].share > 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}
