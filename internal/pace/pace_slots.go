@@ -117,7 +117,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	if s.on {
-		if p.recent.refused(64) > 20 { // the cap does not help
+		if p.recent.refused(64) > 40 { // the cap does not help
 			s.reset()
 			return false
 		}
