@@ -164,16 +164,7 @@ func (b *aheadBody) kept(p []byte) (n int, err error, ok bool) {
 
 func (b *aheadBody) Close() error { return b.closeBase() }
 
-func (b *aheadBody) closeBase() error {
-	b.mu.Lock()
-	closed := b.closed
-	b.closed = true
-	b.mu.Unlock()
-	if closed {
-		return nil
-	}
-	return b.rc.Close()
-}
+func (b *aheadBody) closeBase() error { return closeOnce(&b.mu, &b.closed, b.rc) }
 
 // judge puts v, the verdict on the response, with its body, for the layers
 // further out.

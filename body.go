@@ -272,6 +272,19 @@ func (b *watchedBody) judge(err error) verdict {
 	return v
 }
 
+// closeOnce closes c unless closed, which mu guards, says that it has been. It does
+// not hold mu meanwhile, since closing may block.
+func closeOnce(mu *sync.Mutex, closed *bool, c io.Closer) error {
+	mu.Lock()
+	before := *closed
+	*closed = true
+	mu.Unlock()
+	if before {
+		return nil
+	}
+	return c.Close()
+}
+
 type watchedWriterTo struct{ *watchedBody }
 
 // WriteTo hands on what the body under it does fastest.

@@ -190,16 +190,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *sentBody) Close() error {
-	b.mu.Lock()
-	closed := b.closed
-	b.closed = true
-	b.mu.Unlock()
-	if closed {
-		return nil
-	}
-	return b.rc.Close()
-}
+func (b *sentBody) Close() error { return closeOnce(&b.mu, &b.closed, b.rc) }
 
 // detachFor is how long a Read of a body that has no GetBody may go on when another
 // attempt wants the body: what does not come has nothing for that attempt either.

@@ -128,9 +128,6 @@ func (q *queue) shed(now time.Time) {
 		if now.Sub(w.began()) < freshFor {
 			return
 		}
-		if w.gone {
-			continue
-		}
 		w.shed = true
 		w.rouse()
 		room++ // it is as good as gone
