@@ -36,10 +36,7 @@ func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
 func (p *Pace) Chance() bool { return p.luck[overload].share > 0 }
 
 // Passing reports whether the latest refusals are no run but what chance explains.
-func (p *Pace) Passing() bool {
-	run := p.recent.run()
-	return run < 4+(p.recent.refused(64)-run)/2
-}
+func (p *Pace) Passing() bool { return !p.recent.allFail() }
 
 // free reports whether the limit that the user has set is the only one known.
 func (p *Pace) free() bool {

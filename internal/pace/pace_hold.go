@@ -27,12 +27,10 @@ func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
-	run := p.recent.run()
-	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && run >= 3 && named >= 2 && named*p.accepted.rate(now) >= 8 {
+	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && p.recent.run() >= 3 && named >= 2 && named*p.accepted.rate(now) >= 8 {
 		return true
 	}
-	others := p.recent.refused(64) - run
-	return run >= 4+others/2 && a.at.Sub(p.recent.from) >= 3*p.settle()
+	return p.recent.allFail() && a.at.Sub(p.recent.from) >= 3*p.settle()
 }
 
 // watch looks for what shows by time alone: a probe that is as good as accepted, a

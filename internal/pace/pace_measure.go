@@ -43,12 +43,18 @@ type history struct {
 	from time.Time // when the first of the run at the end was sent
 }
 
-func (h *history) mark(a *Pass) {
+// ago moves the history on to a, if a is later, and returns how many attempts lie
+// between a and the latest.
+func (h *history) ago(a *Pass) uint64 {
 	if a.seq > h.top {
 		h.bits <<= min(64, a.seq-h.top)
 		h.top = a.seq
 	}
-	if d := h.top - a.seq; d < 64 {
+	return h.top - a.seq
+}
+
+func (h *history) mark(a *Pass) {
+	if d := h.ago(a); d < 64 {
 		h.bits |= 1 << d
 	}
 	if h.run() == 1 {
@@ -59,11 +65,7 @@ func (h *history) mark(a *Pass) {
 // skip takes note of an attempt of which nothing is known: it counts as the one
 // before it did, so that callers who leave do not look like answers.
 func (h *history) skip(a *Pass) {
-	if a.seq > h.top {
-		h.bits <<= min(64, a.seq-h.top)
-		h.top = a.seq
-	}
-	if d := h.top - a.seq; d < 63 && h.bits&(1<<(d+1)) != 0 {
+	if d := h.ago(a); d < 63 && h.bits&(1<<(d+1)) != 0 {
 		h.bits |= 1 << d
 	}
 }
@@ -100,6 +102,13 @@ func (c *cycle) rate(now time.Time) float64 {
 
 // run is how many in a row were refused, the latest included.
 func (h *history) run() int { return bits.TrailingZeros64(^h.bits) }
+
+// allFail reports whether the run is one that chance does not explain: four in a row,
+// and more the more others were refused.
+func (h *history) allFail() bool {
+	run := h.run()
+	return run >= 4+(h.refused(64)-run)/2
+}
 
 // refused is how many of the last n attempts were refused.
 func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (64 - n)) }
