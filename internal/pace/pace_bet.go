@@ -121,7 +121,7 @@ func (p *Pace) endTrial(now time.Time) {
 		return
 	}
 	if share >= b.share/2 {
-		p.rate = found(max(p.perSecond(now), b.rate), 1)
+		p.backAt(max(p.perSecond(now), b.rate))
 		l := &p.luck[b.about]
 		l.share = max(share, (refused+b.share*b.sent)/(b.lowSent+b.sent))
 		l.since(p.seq)

@@ -54,7 +54,7 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
 		p.window.usedUp(now, float64(p.seq-p.refused))
 		if hinted == 0 && p.window.known(now) { // going about evenly saves most probes
-			p.rate = found(1.3*p.window.rate, 1)
+			p.backAt(1.3 * p.window.rate)
 		}
 	}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
@@ -64,7 +64,7 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 // undoCuts forgets the latest cuts, which were but the beginning of an outage.
 func (p *Pace) undoCuts() {
 	if p.bet.on && !p.free() {
-		p.rate = found(cmp.Or(p.bet.undo, p.bet.rate), 1)
+		p.backAt(cmp.Or(p.bet.undo, p.bet.rate))
 	}
 	p.bet = bet{after: p.seq}
 }

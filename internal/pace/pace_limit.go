@@ -21,6 +21,16 @@ func found(base, t float64) limit {
 	return limit{base: base, step: dip * base, t: t}
 }
 
+// backAt goes on at r attempts per second, where the limit may lie, without the dip.
+// At the limit that the user has set it is the only one again.
+func (p *Pace) backAt(r float64) {
+	if c := p.cfg.Ceiling; c > 0 && r >= c {
+		p.rate = limit{base: c, searching: true}
+		return
+	}
+	p.rate = found(r, 1)
+}
+
 // slowest is the least rate, from which there is a way back.
 const slowest = 0.05
 

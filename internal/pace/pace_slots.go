@@ -136,7 +136,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s.on, s.strikes = true, 0 // the rate was not to blame
 	s.lower(a.flying-1, a.seq, p.seq)
-	p.rate = found(max(p.bet.rate, 2*float64(s.most)/p.answer.mean), 1)
+	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean))
 	p.bet = bet{after: p.seq}
 	p.apply(now)
 	return true

@@ -257,6 +257,21 @@ func TestPaceKeepsBelowTheCeiling(t *testing.T) {
 	}
 }
 
+func TestPaceIsBackAtTheLimitThatTheUserSetAfterASpikeOfChance(t *testing.T) {
+	luck := rand.New(rand.NewPCG(3, 4))
+	spike := func(now time.Time) bool { d := now.Sub(start); return d > 5*time.Second && d < 8*time.Second }
+	r := newRig(Config{Start: 45, Ceiling: 45}, func(now time.Time, _ int) reply {
+		if spike(now) && luck.Float64() < 0.4 {
+			return refusal
+		}
+		return answer
+	})
+	r.run(12*time.Second, 45)
+	if !r.p.free() {
+		t.Errorf("4 s after a spike of refusals that did not depend on the rate the pace goes at %.1f, want the limit of the user alone", r.p.perSecond(r.now))
+	}
+}
+
 func TestPaceGivesTheSlotOfACancelledProbeBack(t *testing.T) {
 	r := newRig(Config{}, nil)
 	r.p.beginHold(r.now, Failed, 0)
