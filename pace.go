@@ -158,7 +158,7 @@ func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
 	}
 	q.pace.Settled(now, &p.pass, paceOutcome(v.outcome), hinted)
 	q.brownOut.Store(q.pace.Chance())
-	q.passing.Store(q.pace.Passing())
+	q.passing.Store(q.pace.Passing(now))
 	q.holding(now) // one may have begun or ended
 }
 

@@ -111,7 +111,7 @@ func TestCallersWhoLeaveDoNotLookLikeAnswers(t *testing.T) {
 		}
 		p.Settled(now, &a, o, 0)
 	}
-	if p.Passing() {
+	if p.Passing(now) {
 		t.Error("attempts pass although all of those that were answered failed")
 	}
 }

@@ -70,6 +70,7 @@ type Pace struct {
 	slow     slowness    // attempts in flight, if the times tell of one
 	hold     hold        // nothing passes
 	bet      bet         // what the refusals of late are about
+	slowed   slowed      // by the verdict of a trial
 	luck     [kinds]luck // by kind of refusal
 	says     kind        // what the latest cut was for
 	cycle    cycle
@@ -77,8 +78,9 @@ type Pace struct {
 	recent   history
 	accepted tally // attempts that were sent and not refused
 
-	seq, over uint64 // attempts sent, attempts that are over
-	refused   uint64 // attempts that were not accepted
+	seq, over uint64  // attempts sent, attempts that are over
+	refused   uint64  // attempts that were not accepted
+	fastest   float64 // the rate at which the latest run of refusals began
 	lastSent  time.Time
 	held      cause     // what refused the head of the queue last,
 	heldAt    time.Time // and since when it waits
@@ -122,7 +124,7 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 		p.heldBack(now, bySlots)
 		return false, 0
 	}
-	if wait := p.slots.shut.Sub(now); wait > 0 {
+	if wait := max(p.slots.shut.Sub(now), p.knockWait(now)); wait > 0 {
 		p.heldBack(now, bySlots)
 		return false, wait
 	}
@@ -159,6 +161,9 @@ func (p *Pace) Sent(now time.Time) Pass {
 	p.grow(now)
 	p.seq++
 	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
+	if b := &p.bet; b.on && b.fresh == 0 && now.After(b.calm) {
+		b.fresh = a.seq
+	}
 	if a.low {
 		p.bet.lowSent++
 		p.endTrial(now)
@@ -207,7 +212,7 @@ func (p *Pace) Speed() float64 {
 
 // Answer is how long an answer takes, with a margin; 0 while none is known.
 func (p *Pace) Answer() time.Duration {
-	return time.Duration((p.answer.mean + p.answer.dev) * 1e9)
+	return time.Duration((p.answer.mean + 3*p.answer.dev) * 1e9)
 }
 
 // Earliest is the time before which nothing goes out.

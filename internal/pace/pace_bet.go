@@ -29,6 +29,15 @@ type bet struct {
 
 	after uint64    // the last attempt sent before the latest cut
 	calm  time.Time // attempts sent before may still be refused for the old rate
+	fresh uint64    // the first one sent since, 0 while there is none,
+	again int       // and how many from there on were refused
+}
+
+// slowed is the rate from which a trial has brought us down. A trial may err: if soon
+// afterwards another one says that it is chance, this is the rate to go back to.
+type slowed struct {
+	from  float64
+	until uint64 // the attempt up to which that is soon
 }
 
 // low reports whether we send less than where the limit was found.
@@ -55,6 +64,9 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	b.last = max(b.last, a.seq)
 	b.countLow(a, k)
 	fresh := a.seq > b.after && a.at.After(b.calm) // sent at the rate of now
+	if fresh {
+		b.again++
+	}
 	switch {
 	case b.trial:
 	case k != computed && b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
@@ -100,6 +112,7 @@ func (p *Pace) tryAt(now time.Time, r float64) {
 // for as long as it takes until those sent before have reached the provider.
 func (p *Pace) sinceNow(now time.Time) {
 	p.bet.after, p.bet.calm = p.seq, now.Add(time.Duration(p.saying*1e9))
+	p.bet.fresh, p.bet.again = 0, 0
 }
 
 // endTrial decides, once enough attempts of the trial have been sent and settled.
@@ -107,23 +120,24 @@ func (p *Pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
 	refused := b.lowRefused[b.about]
-	enough := 5.0
-	if refused == 1 || refused == 2 { // it could be either
-		enough = 12
-	}
-	if !b.trial || b.lowSent < enough/b.share+late {
+	if !b.trial || b.lowSent < late || math.Abs(b.odds()) < sure {
 		return
 	}
 	share := refused / b.lowSent
-	if share > 1.5*b.share && b.trials == 1 { // slower and yet worse: it may have been too fast still
+	if refused >= 4 && share > 1.5*b.share && b.trials == 1 { // slower and yet worse: it may have been too fast still
 		b.passed = p.perSecond(now) * (1 - share)
 		p.tryAt(now, max(0.7*b.passed, 0.1*p.perSecond(now)))
 		return
 	}
-	if share >= b.share/2 {
-		p.backAt(max(p.perSecond(now), b.rate))
+	if b.odds() > 0 {
+		r := max(p.perSecond(now), b.rate)
+		if p.seq < p.slowed.until { // that, too, was chance
+			r = max(r, p.slowed.from)
+		}
+		p.backAt(r)
 		l := &p.luck[b.about]
-		l.share = max(share, (refused+b.share*b.sent)/(b.lowSent+b.sent))
+		l.seen = b.lowSent + b.sent
+		l.share = max(share, (refused+b.share*b.sent)/l.seen)
 		l.since(p.seq)
 		*b = bet{after: p.seq}
 		p.cycle = cycle{void: true}
@@ -131,9 +145,23 @@ func (p *Pace) endTrial(now time.Time) {
 		return
 	}
 	r := max(p.perSecond(now), b.passed, 0.3*b.rate)
+	if p.seq >= p.slowed.until {
+		p.slowed.from = b.rate
+	}
+	p.slowed.until = p.seq + 256
 	*b = bet{after: p.seq, calm: b.calm}
 	p.setRate(now, r)
 }
+
+// odds is how much more likely, as a logarithm, what the trial has shown is if the
+// share is the same as before than if hardly any is refused now.
+func (b *bet) odds() float64 {
+	refused, share := b.lowRefused[b.about], 0.6*b.share
+	few := share / 8
+	return refused*math.Log(share/few) + (b.lowSent-refused)*math.Log((1-share)/(1-few))
+}
+
+const sure = 3 // twenty to one
 
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
 // little, if it is the first one since the rate was back where it was; further, if
@@ -165,6 +193,7 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 		p.cycle = cycle{start: p.perSecond(now)}
 		return
 	}
+	measured = max(measured, v*(1-b.againShare(a)))
 	if measured < v {
 		p.rate = found(measured/(1-dip), p.rate.t)
 		p.apply(now)
@@ -178,6 +207,14 @@ func (b *bet) measured(a *Pass) float64 {
 		return math.Inf(1)
 	}
 	return (float64(a.seq-b.from.seq) - float64(b.refused) + 2) / span
+}
+
+// againShare is the share of the attempts sent at the rate of now, up to a, that was refused.
+func (b *bet) againShare(a *Pass) float64 {
+	if b.fresh == 0 || a.seq < b.fresh {
+		return 1
+	}
+	return min(1, float64(b.again)/float64(a.seq-b.fresh+1))
 }
 
 // setRate makes r the place where the rate limit was found.

@@ -35,8 +35,21 @@ func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
 // Chance reports whether some attempts are refused however slowly they are sent.
 func (p *Pace) Chance() bool { return p.luck[overload].share > 0 }
 
-// Passing reports whether the latest refusals are no run but what chance explains.
-func (p *Pace) Passing() bool { return !p.recent.allFail() }
+// Passing reports whether attempts pass as far as can be told: the latest refusals
+// are no run but what chance explains, or a run so short that a limit on the rate
+// could have let none through meanwhile.
+func (p *Pace) Passing(now time.Time) bool {
+	if !p.recent.allFail() {
+		return true
+	}
+	lasts, ever := now.Sub(p.recent.from), p.refused+uint64(p.InFlight()) < p.seq
+	return ever && lasts < runCounts && lasts.Seconds()*p.fastest < runPasses
+}
+
+const (
+	runPasses = 16              // attempts would have gone in the time of a run, if speed were not what it is about
+	runCounts = 5 * time.Second // it counts whatever would have passed
+)
 
 // free reports whether the limit that the user has set is the only one known.
 func (p *Pace) free() bool {

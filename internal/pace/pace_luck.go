@@ -29,7 +29,9 @@ type luck struct {
 	recent history
 	from   uint64  // the attempts that it looks at are later than this
 	share  float64 // of attempts that is refused whatever we do; 0 = none known
-	cut    uint64  // the attempt at which the rate was cut because more were refused
+	seen   float64 // attempts of which that is the share; 0 once it is sure enough
+	cut    uint64  // the attempt at which the rate was cut because more were refused,
+	before float64 // and the rate before that
 }
 
 // since makes the attempts up to seq old news.
@@ -50,6 +52,10 @@ func (l *luck) judge() int {
 	switch {
 	case l.recent.top < l.from+64:
 		return 0
+	case l.seen > 0: // at the rate of before the trouble, so that it is chance still
+		l.share = (l.share*l.seen + share*64) / (l.seen + 64)
+		l.seen = 0
+		return 0
 	case share > min(0.95, 1.5*l.share+0.1):
 		return 1
 	case share <= l.share/4:
@@ -69,14 +75,14 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
 	}
 	share, v := l.recent.share(), p.perSecond(now)
 	if verdict > 0 && (l.cut == 0 || a.seq > l.cut+256) {
-		l.cut = p.seq
+		l.cut, l.before = p.seq, v
 		l.since(p.seq)
 		p.sinceNow(now)
 		p.setRate(now, v*(1-share)/(1-l.share))
 		return false
 	}
-	p.bet = bet{on: verdict > 0, from: *a, rate: 0.75 * v, after: p.bet.after}
-	l.share, l.cut = 0, 0
+	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before), after: p.bet.after}
+	l.share, l.cut, l.before = 0, 0, 0
 	return true
 }
 

@@ -103,11 +103,16 @@ func (c *cycle) rate(now time.Time) float64 {
 // run is how many in a row were refused, the latest included.
 func (h *history) run() int { return bits.TrailingZeros64(^h.bits) }
 
-// allFail reports whether the run is one that chance does not explain: four in a row,
-// and more the more others were refused.
+// allFail reports whether the run is one that chance does not explain: at the share
+// of the others that were refused, one as long comes about once in a million attempts.
+// That is four in a row if no other was refused, 9 after 10 others, 15 after 20.
 func (h *history) allFail() bool {
 	run := h.run()
-	return run >= 4+(h.refused(64)-run)/2
+	if run < 4 {
+		return false
+	}
+	share := float64(h.refused(64)-run+1) / float64(64-run+2)
+	return float64(run)*math.Log(share) < -13.8 // the logarithm of 1e-6
 }
 
 // refused is how many of the last n attempts were refused.

@@ -75,7 +75,9 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	if p.down {
 		return
 	}
-	p.recent.mark(a)
+	if p.recent.mark(a); p.recent.run() == 1 {
+		p.fastest = p.perSecond(now)
+	}
 	k := kindOf(now, o, hinted)
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
