@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -125,4 +126,48 @@ func TestALimitErrorSaysThatTheProviderRejectsEverything(t *testing.T) {
 		}
 		t.Error("30 calls were rejected, and none was held")
 	})
+}
+
+func TestARetryErrorSaysWhyThereWasNoOtherAttempt(t *testing.T) {
+	hangs := step{status: 200, takes: time.Minute}
+	refused := step{err: errRefused()}
+	for _, tt := range []struct {
+		name     string
+		base     step
+		opts     []steady.RetryOption
+		deadline time.Duration
+		want     string
+	}{
+		{"it may have been done", hangs, nil, 0,
+			"steady: gave up after 2 attempts: the request may have been done, and UnknownResends allows no more: steady: no response headers within 1s"},
+		{"no budget", refused, []steady.RetryOption{steady.RetryBudget(0, 0.3), steady.MaxAttempts(20), steady.Delays(ms, ms)}, 0,
+			"steady: gave up after 11 attempts: the RetryBudget is spent: "},
+		{"Within is over", refused, []steady.RetryOption{steady.Within(2500 * ms)}, 0,
+			"steady: gave up after 3 attempts: the next would begin later than Within allows: "},
+		{"the deadline is near", refused, nil, 2500 * ms,
+			"steady: gave up after 3 attempts: the next would begin after the deadline: "},
+		{"no attempt is left", refused, []steady.RetryOption{steady.MaxAttempts(2)}, 0,
+			"steady: gave up after 2 attempts: dial"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := append([]steady.RetryOption{steady.Delays(time.Second, time.Second), steady.PlusMinus(0)}, tt.opts...)
+				rt := must(t)(steady.New(steady.WithBase(play(tt.base)), neverTrips(), steady.WithRetry(opts...),
+					steady.WithTimeouts(steady.HeaderTimeout(time.Second))))
+				ctx := t.Context()
+				if tt.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+					defer cancel()
+				}
+				_, err := call(t, rt, ctx, "q")
+				if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+					t.Errorf("got %v, want %q", err, tt.want)
+				}
+				if got := errors.Is(err, context.DeadlineExceeded); got != (tt.deadline > 0 || tt.base.err == nil) {
+					t.Errorf("matches context.DeadlineExceeded: %v", got)
+				}
+			})
+		})
+	}
 }
