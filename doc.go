@@ -1,5 +1,5 @@
 // Package steady keeps calls to LLM APIs steady. It is a stack of
-// [net/http.RoundTripper] layers for the Transport of an [net/http.Client], and so
+// [net/http.RoundTripper] layers for the Transport of a [net/http.Client], and so
 // fits under any SDK that takes an http.Client:
 //
 //	rt, err := steady.New(steady.WithRateLimit(45, 45))

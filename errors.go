@@ -88,16 +88,37 @@ func (e *BreakerError) Unwrap() error { return ErrBreakerOpen }
 // request's deadline that was too near.
 type LimitError struct {
 	Key      string        // whose queue it was
-	Wait     time.Duration // how long the turn was off when that can be told, else how long the call waited
+	Wait     time.Duration // how long the turn was still off when that can be told, else how long the call had waited
 	Deadline bool          // whether the request's deadline decided, and not MaxWait or Patience
+
+	told   bool          // Wait is how long the turn was off
+	waited time.Duration // in the queue, by then
+	shed   bool          // it has left so that others are answered in time
+	option string        // what has set the bound, and to what, unless it is the deadline
+	most   time.Duration
 }
 
 func (e *LimitError) Error() string {
 	bound := "the call may wait"
-	if e.Deadline {
+	switch {
+	case e.Deadline:
 		bound = "the deadline allows"
+	case e.option != "":
+		bound = fmt.Sprintf("%s (%v) allows", e.option, e.most)
 	}
-	return fmt.Sprintf("%v for %s: a turn needs %v, longer than %s", ErrRateLimited, e.Key, e.Wait.Round(time.Millisecond), bound)
+	wait, waited := e.Wait.Round(time.Millisecond), e.waited.Round(time.Millisecond)
+	var text string
+	switch {
+	case e.shed:
+		text = fmt.Sprintf("waited %v, with more calls in the queue than %s", waited, bound)
+	case e.told && waited > 0:
+		text = fmt.Sprintf("waited %v, and a turn needs %v more, longer than %s", waited, wait, bound)
+	case e.told:
+		text = fmt.Sprintf("a turn needs %v, longer than %s", wait, bound)
+	default:
+		text = fmt.Sprintf("waited %v, as long as %s", wait, bound)
+	}
+	return fmt.Sprintf("%v for %s: %s", ErrRateLimited, e.Key, text)
 }
 
 // Unwrap returns [ErrRateLimited], and [context.DeadlineExceeded] if Deadline is set.

@@ -166,8 +166,8 @@ func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
 // Retry returns the layer that sends a failed request again when that is safe and
 // may help.
 //
-// It retries 408, 409, 425, 429, 498, 500, 502, 503, 504, 520 to 524, 529 and
-// connection errors, but nothing that cannot get better, such as a certificate
+// It retries 408, 409, 425, 429, 498, 500, 502, 503, 504, 520 to 527, 529, 530
+// and connection errors, but nothing that cannot get better, such as a certificate
 // that is not trusted, a name that does not exist, a prompt that is too long or
 // an empty purse, whatever the status. An X-Should-Retry header decides over all
 // that. It waits with full jitter, or what Retry-After and its

@@ -121,9 +121,12 @@ func (c *retryCall) again() bool {
 		c.giveUp(contextError(c.ctx))
 		return false
 	}
-	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts ||
-		!c.worth() || !c.safe() || !c.body.possible() {
+	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts || !c.worth() || !c.body.possible() {
 		c.giveUp(nil)
+		return false
+	}
+	if !c.safe() {
+		c.giveUpFor(errMayBeDone)
 		return false
 	}
 	now := time.Now()
@@ -131,7 +134,7 @@ func (c *retryCall) again() bool {
 		return false
 	}
 	if c.paid = paid(c.gates, c.verdict); !c.paid && !c.budget.spend(now) {
-		c.giveUp(nil)
+		c.giveUpFor(errNoBudget)
 		return false
 	}
 	if c.verdict.mayBeDone() {
@@ -216,23 +219,6 @@ func (c *retryCall) stop(err error) {
 	c.giveUp(err)
 }
 
-// giveUp makes the error of a call that ends in one. why is what kept it from
-// another attempt, if that is not the last attempt's own error.
-func (c *retryCall) giveUp(why error) {
-	if why == nil && (c.err == nil || c.verdict.outcome == outcomeRefused) { // refused has seen to it
-		return
-	}
-	switch {
-	case why == nil && c.attempts <= 1:
-		return // as it is
-	case why == nil:
-		why = c.err
-	case c.err != nil:
-		why = &reasons{why, c.err}
-	}
-	c.err = &RetryError{Attempts: c.attempts, Status: c.status, Err: why}
-}
-
 // worth reports whether another attempt may fare better.
 func (c *retryCall) worth() bool {
 	if c.err == nil {
@@ -275,9 +261,12 @@ func (c *retryCall) delay(now time.Time) bool {
 	if begin {
 		return true
 	}
-	if byDeadline && c.err != nil {
-		c.giveUp(context.DeadlineExceeded)
-	} else {
+	switch {
+	case byDeadline && c.err != nil:
+		c.giveUp(errTooLate{})
+	case !c.verdict.hinted:
+		c.giveUpFor(errNotWithin)
+	default:
 		c.giveUp(nil)
 	}
 	return false

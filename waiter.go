@@ -154,18 +154,30 @@ func (q *queue) patience(w *waiter, by holdBy, now time.Time) (time.Duration, fu
 		}
 	}
 	return left, func(wait time.Duration) error {
-		if wait == forever {
-			wait = waited
-		}
-		limited := &LimitError{Key: q.key, Wait: wait, Deadline: byDeadline}
 		switch {
 		case by != byBreaker:
-			return limited
+			return q.limited(w, by, wait, byDeadline, now)
 		case byDeadline:
 			return &reasons{q.cfg.holder.refusal(q.key), context.DeadlineExceeded}
 		}
 		return q.cfg.holder.refusal(q.key)
 	}
+}
+
+// limited returns the error for w, which leaves because wait is too long. q.mu
+// must be held.
+func (q *queue) limited(w *waiter, by holdBy, wait time.Duration, byDeadline bool, now time.Time) *LimitError {
+	e := &LimitError{Key: q.key, Wait: wait, Deadline: byDeadline, told: wait != forever, waited: now.Sub(w.came), shed: w.shed}
+	if !e.told {
+		e.Wait = e.waited
+	}
+	// Without a MaxWait the Patience is the bound of both waits, but a longer
+	// MaxWait is all that a call needs to which the provider does nothing.
+	e.option, e.most = "MaxWait", q.cfg.ownWait()
+	if by != byNobody || now.Before(q.trouble.calm) {
+		e.option, e.most = "Patience", q.cfg.patience
+	}
+	return e
 }
 
 // need is how long before its deadline a call must have its turn to be answered
