@@ -203,15 +203,28 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		p.ended(judge(p.ctx, nil, err))
 		return nil, err
 	}
-	if q := p.underWay(); q != nil {
-		if v := judge(p.ctx, resp, nil); v.outcome == outcomeOK {
-			q.heard(p, resp.Header)
-		} else {
-			q.refused(p, v)
-		}
-		watch(p.ctx, resp, p)
-	}
+	p.answered(resp)
 	return resp, nil
+}
+
+// answered takes note of the answer to the attempt under way.
+func (p *limitPass) answered(resp *http.Response) {
+	q := p.underWay()
+	if q == nil {
+		return
+	}
+	switch v := judge(p.ctx, resp, nil); {
+	case v.outcome == outcomeOK && settled(resp):
+		if p.q.Swap(nil) == q {
+			q.over(p, v, true)
+		}
+		return
+	case v.outcome == outcomeOK:
+		q.heard(p, resp.Header)
+	default:
+		q.refused(p, v)
+	}
+	watch(p.ctx, resp, p)
 }
 
 func (t *limitTransport) CloseIdleConnections() { closeIdle(t.next) }
