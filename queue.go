@@ -152,7 +152,7 @@ func (q *queue) look() {
 
 // next returns the waiter whose turn it is, nil if none waits. q.mu must be held.
 func (q *queue) next(now time.Time) *waiter {
-	if q.pace == nil {
+	if q.pace == nil || q.line.live == 0 {
 		return q.line.oldest() // none was let in that cannot be served in time
 	}
 	return q.line.next(now, q.speed(), q.pace.Answer())
