@@ -148,6 +148,9 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 		a.key = t.cfg.keyer.key(c, req)
 		a.Context = httptrace.WithClientTrace(a.caller, &httptrace.ClientTrace{WroteRequest: a.wrote})
 	}
+	if c.body != nil && lends(t.next, req) {
+		a.Context = c.body.current.lend(a.Context, req.ContentLength)
+	}
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {

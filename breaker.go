@@ -132,7 +132,7 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
 	ticket, ok := t.keys.get(key, now).allow()
 	if ok {
-		c.leavePermit(permit{of: ticket.b, period: ticket.period, known: ticket.known, probe: ticket.probe})
+		c.leavePermit(ticket.permit())
 	}
 	return ok
 }
@@ -195,8 +195,8 @@ type breakerPass struct {
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
 	t, ok := redeem(p.c.takePermit())
-	over := p.ctx.Err() != nil      // nothing of it will go out
-	if ok && (over || t.b != p.b) { // the queue asked about another key
+	over := p.ctx.Err() != nil         // nothing of it will go out
+	if ok && (over || t.in.b != p.b) { // the queue asked about another key
 		t.settle(outcomeCancelled)
 		ok = false
 	}
@@ -209,7 +209,7 @@ func (p *breakerPass) again(*http.Request) error {
 		}
 	}
 	out := &p.first
-	if out.b != nil {
+	if out.in != nil {
 		out = new(ticket)
 	}
 	*out = t
@@ -220,14 +220,23 @@ func (p *breakerPass) again(*http.Request) error {
 	return nil
 }
 
+// permit returns the permit that stands for t.
+func (t ticket) permit() permit {
+	if t.probe != nil {
+		return permit{of: t.probe}
+	}
+	return permit{of: t.in, known: t.known}
+}
+
 // redeem returns the ticket that p stands for.
 func redeem(p permit) (ticket, bool) {
-	b, ok := p.of.(*breaker)
-	if !ok {
-		return ticket{}, false
+	switch of := p.of.(type) {
+	case *period:
+		return ticket{in: of, known: p.known}, true
+	case *probe:
+		return ticket{in: of.in, probe: of}, true
 	}
-	probe, _ := p.probe.(*probe)
-	return ticket{b: b, period: p.period, known: p.known, probe: probe}, true
+	return ticket{}, false
 }
 
 func (p *breakerPass) pays(verdict) bool { return false }

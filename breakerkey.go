@@ -24,12 +24,12 @@ type breaker struct {
 	all *breakerTransport
 	cb  *gobreaker.TwoStepCircuitBreaker[struct{}]
 
-	known  atomic.Int64 // failures so far. Written with mu held
-	closed atomic.Int64 // the period, while the state is closed; else -1. Written with mu held
+	known  atomic.Int64           // failures so far. Written with mu held
+	closed atomic.Pointer[period] // the period, while the state is closed; else nil. Written with mu held
 
 	mu      sync.Mutex // guards the rest; taken before gobreaker's lock
 	state   gobreaker.State
-	period  int // counts state changes; a result from an earlier one is void
+	period  *period
 	inARow  int // failures since the last success
 	over    overload
 	opened  time.Time // when it last opened
@@ -45,10 +45,9 @@ var (
 
 // ticket is an attempt's admission, to be settled once.
 type ticket struct {
-	b      *breaker
-	period int
-	probe  *probe // nil but for a probe
-	known  int64  // failures that were known when it was given
+	in    *period
+	probe *probe // nil but for a probe
+	known int64  // failures that were known when it was given
 }
 
 // probeFor is how long a probe may go without a verdict before another may go.
@@ -56,6 +55,7 @@ const probeFor = 10 * time.Second
 
 // probe is an attempt that is to show whether the provider is back.
 type probe struct {
+	in    *period
 	done  func(error) // frees gobreaker's slot; nil once called
 	timer *time.Timer // frees it when the probe is lost
 }
@@ -63,18 +63,30 @@ type probe struct {
 func newBreaker(key string, all *breakerTransport) *breaker {
 	b := &breaker{key: key, all: all}
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](settings(b))
+	b.begin(gobreaker.StateClosed)
 	return b
+}
+
+// begin begins a period. b.mu must be held, unless b is new.
+func (b *breaker) begin(state gobreaker.State) {
+	b.state = state
+	b.period = &period{b: b, began: time.Now(), bucket: b.all.cfg.bucket()}
+	b.inARow, b.over.run = 0, 0
+	if state == gobreaker.StateClosed {
+		b.closed.Store(b.period)
+	} else {
+		b.closed.Store(nil)
+	}
 }
 
 // settings returns what gobreaker is told for b.
 func settings(b *breaker) gobreaker.Settings {
-	c := b.all.cfg
-	bucket := min(c.window, math.MaxInt64/2) / 10 // gobreaker adds to it, which must not overflow
+	c := &b.all.cfg
 	return gobreaker.Settings{
 		MaxRequests: 1,
 		// BucketPeriod divides the window so that old results leave one by one.
-		Interval:     10 * bucket,
-		BucketPeriod: bucket,
+		Interval:     windowBuckets * c.bucket(),
+		BucketPeriod: c.bucket(),
 		// gobreaker lets a probe go after its timeout, not at it.
 		Timeout:       c.openFor - 1,
 		ReadyToTrip:   b.trips,
@@ -83,25 +95,30 @@ func settings(b *breaker) gobreaker.Settings {
 	}
 }
 
+// bucket is the length of a part of the window.
+func (c *breakerConfig) bucket() time.Duration {
+	return min(c.window, math.MaxInt64/2) / windowBuckets // gobreaker adds to it, which must not overflow
+}
+
 // allow admits an attempt or reports false. A caller that gets a probe must call
 // tellChanges once it holds no lock.
 func (b *breaker) allow() (ticket, bool) {
-	if period := b.closed.Load(); period >= 0 {
-		return ticket{b: b, period: int(period), known: b.known.Load()}, true
+	if in := b.closed.Load(); in != nil {
+		return ticket{in: in, known: b.known.Load()}, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state == gobreaker.StateClosed { // since a moment ago
-		return ticket{b: b, period: b.period, known: b.known.Load()}, true
+		return ticket{in: b.period, known: b.known.Load()}, true
 	}
 	done, err := b.cb.Allow()
 	if err != nil {
 		return ticket{}, false
 	}
-	p := &probe{done: done}
+	p := &probe{in: b.period, done: done}
 	b.probe = p
 	p.timer = time.AfterFunc(probeFor, func() { b.lost(p) })
-	return ticket{b: b, period: b.period, probe: p}, true
+	return ticket{in: p.in, probe: p}, true
 }
 
 // lost frees the slot of a probe that has had no verdict for too long, so that
@@ -130,11 +147,15 @@ func (b *breaker) free(p *probe, err error) {
 
 // settle counts how the attempt ended.
 func (t ticket) settle(o outcome) {
-	b := t.b
+	if o == outcomeOK && t.probe == nil && !t.in.failing.Load() {
+		t.in.passed() // for nothing, if the period is over
+		return
+	}
+	b := t.in.b
 	b.mu.Lock()
 	before := b.period
 	switch {
-	case t.period != b.period: // a result of an earlier period is void
+	case t.in != b.period:
 		if t.probe != nil {
 			b.free(t.probe, errNeutral)
 		}
@@ -143,7 +164,7 @@ func (t ticket) settle(o outcome) {
 	case o == outcomeOK:
 		b.over.passed(t)
 		b.inARow = 0
-		b.count(nil)
+		b.period.passed()
 	case o == outcomeOverloaded && b.all.cfg.leavesOverload():
 		b.overloaded(t)
 	case o.bad():
@@ -151,6 +172,7 @@ func (t ticket) settle(o outcome) {
 		b.inARow++
 		b.count(errFailure)
 	}
+	b.period.failing.Store(b.inARow > 0 || b.over.run > 0)
 	wake := t.probe != nil || b.period != before
 	b.mu.Unlock()
 	if wake {
@@ -189,23 +211,17 @@ func (b *breaker) count(err error) {
 // trips is gobreaker's ReadyToTrip. It is called with both locks held.
 func (b *breaker) trips(n gobreaker.Counts) bool {
 	c := &b.all.cfg
-	judged := n.TotalSuccesses + n.TotalFailures
+	judged := b.period.successes() + uint64(n.TotalFailures)
 	return b.inARow >= c.inARow ||
-		int(judged) >= c.minimum && float64(n.TotalFailures) >= c.ratio*float64(judged)
+		judged >= uint64(c.minimum) && float64(n.TotalFailures) >= c.ratio*float64(judged)
 }
 
 // changed is gobreaker's OnStateChange. It is called with both locks held, so
 // the observer hears of it later.
 func (b *breaker) changed(_ string, from, to gobreaker.State) {
-	b.state = to
-	b.period++
-	b.inARow, b.over.run = 0, 0
-	b.closed.Store(-1)
-	if to == gobreaker.StateClosed {
-		b.closed.Store(int64(b.period))
-	}
+	b.begin(to)
 	if to == gobreaker.StateOpen {
-		b.opened = time.Now()
+		b.opened = b.period.began
 	}
 	if b.all.cfg.observer != nil {
 		b.changes = append(b.changes, BreakerChanged{Key: b.key, From: from.String(), To: to.String()})
@@ -228,7 +244,7 @@ func (b *breaker) tellChanges() {
 
 // hold says whether the queue of the key must wait.
 func (b *breaker) hold(now time.Time) hold {
-	if b.closed.Load() >= 0 {
+	if b.closed.Load() != nil {
 		return hold{}
 	}
 	b.mu.Lock()

@@ -52,10 +52,8 @@ func (c *call) take() []gate {
 // A permit is a holder's word that one attempt may go, whatever it says to
 // others by the time the attempt comes to it. Its fields are the holder's own.
 type permit struct {
-	of     any // nil for no permit
-	period int
-	known  int64
-	probe  any
+	of    any // nil for no permit
+	known int64
 }
 
 // leavePermit leaves p for the layer inside that will ask for it.

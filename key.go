@@ -64,32 +64,51 @@ type keyed[E any] struct {
 	// it a moment ago must look it up again.
 	retire func(e *E) bool
 
-	entries sync.Map     // string → *entry[E]
-	count   atomic.Int64 // of entries, about
-	mu      sync.Mutex   // held while adding; guards the rest
-	swept   time.Time    // when it was last
-	left    int64        // how many entries were left then
+	entries sync.Map                 // string → *entry[E]
+	last    atomic.Pointer[entry[E]] // the one that was looked up last, since most look up one only
+	count   atomic.Int64             // of entries, about
+	mu      sync.Mutex               // held while adding; guards the rest
+	swept   time.Time                // when it was last
+	left    int64                    // how many entries were left then
 }
 
 type entry[E any] struct {
+	key  string
 	e    *E
-	used atomic.Int64 // Unix nanoseconds
+	used atomic.Int64 // Unix nanoseconds, to a millisecond
+	gone atomic.Bool  // no longer among the entries
 }
 
 // get returns the E of key, which it makes if need be.
 func (k *keyed[E]) get(key string, now time.Time) *E {
-	if v, ok := k.entries.Load(key); ok {
-		en := v.(*entry[E])
-		en.used.Store(now.UnixNano())
-		return en.e
+	en := k.find(key)
+	if en == nil {
+		return k.add(key, now)
 	}
-	return k.add(key, now)
+	if n := now.UnixNano(); n-en.used.Load() >= int64(time.Millisecond) {
+		en.used.Store(n)
+	}
+	return en.e
+}
+
+// find returns the entry of key, or nil if there is none.
+func (k *keyed[E]) find(key string) *entry[E] {
+	if en := k.last.Load(); en != nil && en.key == key && !en.gone.Load() {
+		return en
+	}
+	v, ok := k.entries.Load(key)
+	if !ok {
+		return nil
+	}
+	en := v.(*entry[E])
+	k.last.Store(en)
+	return en
 }
 
 // peek returns the E of key, or nil if there is none.
 func (k *keyed[E]) peek(key string) *E {
-	if v, ok := k.entries.Load(key); ok {
-		return v.(*entry[E]).e
+	if en := k.find(key); en != nil {
+		return en.e
 	}
 	return nil
 }
@@ -104,7 +123,7 @@ func (k *keyed[E]) add(key string, now time.Time) *E {
 		k.evict(now)
 		k.swept, k.left = now, k.count.Load()
 	}
-	en := &entry[E]{e: k.make(key)}
+	en := &entry[E]{key: key, e: k.make(key)}
 	en.used.Store(now.UnixNano())
 	k.entries.Store(key, en)
 	k.count.Add(1)
@@ -121,11 +140,10 @@ func (k *keyed[E]) evict(now time.Time) {
 		return true
 	})
 	average := sum / max(1, n)
-	k.entries.Range(func(key, v any) bool {
+	k.entries.Range(func(_, v any) bool {
 		en := v.(*entry[E])
 		if now.UnixNano()-en.used.Load() >= average && k.retire(en.e) {
-			k.entries.Delete(key)
-			k.count.Add(-1)
+			k.forget(en)
 		}
 		return true
 	})
@@ -136,9 +154,16 @@ func (k *keyed[E]) drop(key string, e *E) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if v, ok := k.entries.Load(key); ok && v.(*entry[E]).e == e {
-		k.entries.Delete(key)
-		k.count.Add(-1)
+		k.forget(v.(*entry[E]))
 	}
+}
+
+// forget removes en. k.mu must be held.
+func (k *keyed[E]) forget(en *entry[E]) {
+	en.gone.Store(true)
+	k.last.CompareAndSwap(en, nil)
+	k.entries.Delete(en.key)
+	k.count.Add(-1)
 }
 
 // each calls f with every key and its E, in no order.

@@ -108,11 +108,10 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	if q.pace == nil {
 		return
 	}
-	now := time.Now()
-	left, ok := q.quotas(h, now)
+	left, ok := q.quotas(h)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now = time.Now()
+	now := time.Now()
 	q.pace.Headers(now, &p.pass)
 	q.holding(now) // it may be over
 	if ok {
@@ -124,7 +123,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 // refused tells the pace of an answer whose body is yet to be read that the
 // provider's word is in.
 func (q *queue) refused(p *limitPass, v verdict) {
-	left, ok := q.quotas(v.header, time.Now())
+	left, ok := q.quotas(v.header)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
@@ -187,9 +186,12 @@ const readEvery = 50 * time.Millisecond
 
 // quotas reads from the headers of an answer what is left, if they say so and are
 // to be read. It takes no lock.
-func (q *queue) quotas(h http.Header, now time.Time) (_ pace.Quotas, ok bool) {
-	last := q.readAt.Load()
-	if q.pace == nil || h == nil || now.UnixNano()-last < int64(readEvery) || !wire.Paced(h) || !q.readAt.CompareAndSwap(last, now.UnixNano()) {
+func (q *queue) quotas(h http.Header) (_ pace.Quotas, ok bool) {
+	if q.pace == nil || !wire.Paced(h) {
+		return pace.Quotas{}, false
+	}
+	now, last := time.Now(), q.readAt.Load()
+	if now.UnixNano()-last < int64(readEvery) || !q.readAt.CompareAndSwap(last, now.UnixNano()) {
 		return pace.Quotas{}, false
 	}
 	return quotasOf(wire.Pacing(h, now))

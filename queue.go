@@ -117,11 +117,17 @@ func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {
 
 // leave ends p's attempt that was in flight, of which v became. The tokens are
 // given back if nothing was sent.
-func (q *queue) leave(p *limitPass, v verdict) {
-	left, ok := q.quotas(v.header, time.Now())
+func (q *queue) leave(p *limitPass, v verdict) { q.over(p, v, false) }
+
+// over is leave, and heard before it if the answer began and ended in one.
+func (q *queue) over(p *limitPass, v verdict, begun bool) {
+	left, ok := q.quotas(v.header)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
+	if begun && q.pace != nil {
+		q.pace.Headers(now, &p.pass)
+	}
 	q.inFlight--
 	if v.outcome == outcomeRefused {
 		q.bucket.credit(p.cost, now)
@@ -146,7 +152,7 @@ func (q *queue) look() {
 
 // next returns the waiter whose turn it is, nil if none waits. q.mu must be held.
 func (q *queue) next(now time.Time) *waiter {
-	if q.pace == nil {
+	if q.pace == nil || q.line.live == 0 {
 		return q.line.oldest() // none was let in that cannot be served in time
 	}
 	return q.line.next(now, q.speed(), q.pace.Answer())

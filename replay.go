@@ -47,7 +47,9 @@ func (r *replay) of(req *http.Request, limit int) {
 // put gives req, a copy that is about to go down, the body that first or next
 // has opened, and a GetBody with which net/http can replay by itself.
 func (r *replay) put(req *http.Request) {
-	req.Body, req.GetBody = r.current, r.next
+	if req.Body, req.GetBody = r.current, r.next; r.current.lent != nil {
+		req.Body = r.current.lent.ReadCloser
+	}
 }
 
 // opener returns what opens a copy of req's body, or nil. The body of Retry is as
@@ -152,6 +154,7 @@ func (r *replay) read() extent {
 type sentBody struct {
 	rc   io.ReadCloser
 	open func() (io.ReadCloser, error) // opens a copy; nil if none can be had
+	lent *lentBody                     // what is read in its stead, or nil
 
 	mu       sync.Mutex    // guards the rest
 	idle     chan struct{} // closed when the read that detach waits for is over
@@ -220,6 +223,9 @@ func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
 }
 
 func (b *sentBody) read(length int64) extent {
+	if b.lent != nil {
+		return b.lent.extent()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {

@@ -232,20 +232,23 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	if outer.body != nil { // of a Retry outside this one
 		req = outer.outgoing(req.Context(), req)
 	}
-	c := &retryCall{
+	c := retryCall{
 		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: time.Since(outer.began),
-		key: t.cfg.keyer.key(outer, req),
+		key: t.cfg.keyer.key(outer, req), body: new(replay),
 	}
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
 	c.budget.earn()
 	defer func() { c.body.finish(c.err != nil) }()
 
-	// The first attempt is made here: only what fails pays for the loop.
+	// The first attempt is made here: only what fails pays for the loop, and for a
+	// place on the heap.
 	c.body.first()
 	c.send()
 	if c.again() {
-		c.retry()
+		rest := c
+		rest.retry()
+		c.resp, c.err = rest.resp, rest.err
 	}
 	if made {
 		outer.leave(req, c.resp)

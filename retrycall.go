@@ -17,7 +17,7 @@ type retryCall struct {
 	ctx    context.Context // the caller's
 	gates  []gate
 	budget *budget
-	body   replay
+	body   *replay
 	began  time.Duration // when it came to Retry, since the outer call began
 	key    string
 
@@ -42,7 +42,7 @@ func (c *retryCall) send() {
 		inner = c.outer.fresh(c.attempts, c.req)
 	}
 	if c.body.body != nil {
-		inner.body = &c.body
+		inner.body = c.body
 	}
 	last, lastErr := c.resp, c.err
 	c.resp, c.err = inner.down(c.t.next, c.req)

@@ -37,8 +37,10 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 	q.line.add(w)
 	q.shed(now)
 	defer func() {
-		q.line.remove(w)
-		q.wakeNext(now)
+		if !w.gone {
+			q.line.remove(w)
+			q.letGo(now)
+		}
 	}()
 	for {
 		wait, by := q.turnOf(w, now)
@@ -58,6 +60,8 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		q.mu.Lock()
 		now = time.Now()
 		switch {
+		case w.gone: // let go
+			return nil
 		case !ended:
 		case errors.Is(p.ctx.Err(), context.Canceled):
 			return contextError(p.ctx)
@@ -65,6 +69,29 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 			_, err = q.patience(w, by, now)
 			return err(forever)
 		}
+	}
+}
+
+// letGo lets all go whose turn has come, and then the next one look. Were each of
+// them woken to find out for itself, the line would last as long as calls come
+// faster than goroutines are switched, though nothing holds it. q.mu must be held.
+func (q *queue) letGo(now time.Time) {
+	for {
+		w := q.next(now)
+		if q.up = w; w == nil {
+			return
+		}
+		may := false
+		if w.p.ctx.Err() == nil { // else it costs nothing
+			wait, _ := q.turn(w.p, now)
+			may = wait <= 0
+		}
+		w.rouse()
+		if !may {
+			return
+		}
+		w.p.waited = now.Sub(w.came)
+		q.line.remove(w)
 	}
 }
 

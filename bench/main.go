@@ -36,13 +36,14 @@ func run(w io.Writer, args []string) error {
 	quick := flags.Bool("quick", false, "run everything once, to see that it runs")
 	rounds := flags.Int("rounds", 40, "speed: the most rounds of each column")
 	asJSON := flags.Bool("json", false, "behaviour: print JSON")
+	only := flags.String("only", "", "speed: a regular expression of stacks to measure beside the bare transport")
 	within := flags.Duration("within", 8*time.Minute, "speed: about how long to go on")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
 	switch args[0] {
 	case "speed":
-		return speed(w, *rounds, *within, *quick)
+		return speed(w, *only, *rounds, *within, *quick)
 	case "behaviour":
 		return behaviour(w, *quick, *asJSON)
 	}

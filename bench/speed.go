@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -64,8 +65,12 @@ type where struct {
 // long enough for several collections, and the heap is what it is. A block of
 // memory that is kept in use beside the calls, and has no pointers, would make
 // the collector seldom and almost free, and all that allocate much look better.
-func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
+func speed(w io.Writer, only string, rounds int, within time.Duration, quick bool) error {
 	deadline := time.Now().Add(within)
+	among, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
 	base, url, stop := loopback()
 	defer stop()
 	columns := columnsOf(base, url, quick)
@@ -73,6 +78,7 @@ func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
 		rounds = 2
 	}
 	all := runners()
+	all = slices.DeleteFunc(all, func(r runner) bool { return r.name != all[0].name && !among.MatchString(r.name) })
 	costs, err := exact(all, canned, columns[0].body)
 	if err != nil {
 		return err
@@ -95,6 +101,9 @@ func speed(w io.Writer, rounds int, within time.Duration, quick bool) error {
 		}
 	}
 	writeSpeed(w, all, columns, alone, costs, ratios, fewest)
+	if only != "" {
+		return nil
+	}
 	return sizes(w, base, url, rounds, deadline, quick)
 }
 

@@ -78,7 +78,7 @@ func (s *slowness) judge(now time.Time, median float64) {
 	switch {
 	case now.Before(s.offUntil):
 	case s.cap == 0:
-		if slower > 1.4 {
+		if slower > 1.4 && median-s.usual > slowLeast {
 			s.cap, s.capFrom, s.medianFrom = change*float64(s.peak), float64(s.peak), median
 		}
 	case change < 1 && float64(s.peak) > 0.7*s.cap:
@@ -91,6 +91,10 @@ func (s *slowness) judge(now time.Time, median float64) {
 		s.capFrom, s.medianFrom = s.cap, median
 	}
 }
+
+// slowLeast is by how many seconds a block must be slower to say anything about the
+// provider: what is less may be how this machine's own processors were shared.
+const slowLeast = 0.01
 
 const (
 	slowTarget = 1.07

@@ -1,0 +1,97 @@
+package steady
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/steadyhttp/steady/internal/pace"
+)
+
+// limitPass is one call's way through the queue of its key: what its attempt
+// under way holds. It is the call's gate.
+type limitPass struct {
+	t      *limitTransport
+	c      *call
+	ctx    context.Context // the caller's
+	key    string
+	cost   int           // of the rate limit
+	charge charge        // in tokens of the model, if that matters
+	waited time.Duration // for the last turn
+
+	pass    pace.Pass // of the attempt under way; the queue's mu guards it
+	learned bool      // the pace knows what became of it; so guarded, too
+
+	// q is where the attempt under way counts; nil between attempts. The end of a
+	// body changes it from its own goroutine.
+	q atomic.Pointer[queue]
+
+	// returned tells that RoundTrip has, while a layer further in, which sends a
+	// request several times at once, may have left a Retry behind.
+	returned atomic.Bool
+
+	own call // for use as c when this layer is the outermost, as it mostly is
+}
+
+// again waits for a turn.
+func (p *limitPass) again(*http.Request) error {
+	p.waited = 0
+	q, err := p.t.join(p)
+	if err == nil {
+		p.q.Store(q)
+		if p.returned.Load() { // nobody would give it back
+			err = errAnswered
+			p.release(verdict{outcome: outcomeRefused, err: err})
+		}
+	}
+	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
+		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+	}
+	return err
+}
+
+func (p *limitPass) ended(v verdict) { p.release(v) }
+
+func (p *limitPass) bodyEnded(v verdict) {
+	v.header = nil // it has been read, and is the caller's since
+	p.release(v)
+}
+
+// pays reports whether the queue sees to it that a re-send after v is no burden
+// to the provider, so that it need not be paid from the retry budget: those after
+// a rejection it paces, and those of a brown-out it has found to be chance.
+func (p *limitPass) pays(v verdict) bool {
+	q := p.underWay()
+	return q != nil && q.pace != nil && (v.outcome == outcomeRejected || v.outcome == outcomeOverloaded && q.brownOut.Load())
+}
+
+// underWay returns the queue in which the attempt under way counts, or nil.
+func (p *limitPass) underWay() *queue { return p.q.Load() }
+
+// release gives the slot back, once, and the tokens too if nothing was sent.
+func (p *limitPass) release(v verdict) {
+	if q := p.q.Swap(nil); q != nil {
+		q.leave(p, v)
+	}
+}
+
+// answered takes note of the answer to the attempt under way.
+func (p *limitPass) answered(resp *http.Response) {
+	q := p.underWay()
+	if q == nil {
+		return
+	}
+	switch v := judge(p.ctx, resp, nil); {
+	case v.outcome == outcomeOK && settled(resp):
+		if p.q.Swap(nil) == q {
+			q.over(p, v, true)
+		}
+		return
+	case v.outcome == outcomeOK:
+		q.heard(p, resp.Header)
+	default:
+		q.refused(p, v)
+	}
+	watch(p.ctx, resp, p)
+}
