@@ -29,8 +29,8 @@ const (
 	maxMessage = 8 << 10
 )
 
-// openEnvelope takes up to limit bytes of a body apart. It never fails: what cannot be read is
-// prose, and the prose of an HTML page is left alone.
+// openEnvelope takes up to limit bytes of a body apart. It never fails: what
+// cannot be read is prose, and the prose of an HTML page is left alone.
 func openEnvelope(body []byte, limit int) *envelope {
 	e := &envelope{names: map[string]bool{}}
 	if len(body) > limit {
@@ -57,7 +57,7 @@ func openEnvelope(body []byte, limit int) *envelope {
 
 // payload strips a byte order mark and the framing of a server-sent event.
 func payload(body []byte) []byte {
-	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte(byteOrderMark)))
 	if bytes.HasPrefix(body, []byte("event:")) || bytes.HasPrefix(body, []byte("data:")) {
 		if _, after, ok := bytes.Cut(body, []byte("data:")); ok {
 			return bytes.TrimSpace(after)
