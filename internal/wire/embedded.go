@@ -40,7 +40,8 @@ func hasError(m map[string]any) bool {
 			return true
 		}
 	}
-	return isException(m) || isFlatError(m)
+	_, exception := unionException(m)
+	return asMap(exception) != nil || isFlatError(m)
 }
 
 // carriesError reports whether the value of an error key says anything. Hosts
@@ -67,13 +68,15 @@ func carriesError(v any) bool {
 	return n != "" && n != "0"
 }
 
-// isException reports whether m is the one member of an AWS event union that
-// holds an exception.
-func isException(m map[string]any) bool {
+// unionException returns the exception that an event of AWS is, and its name: such
+// an event is a union, of which only the member that is meant is there.
+func unionException(m map[string]any) (name string, exception any) {
 	for key, v := range m {
-		return len(m) == 1 && strings.HasSuffix(key, "Exception") && asMap(v) != nil
+		if len(m) == 1 && strings.HasSuffix(key, "Exception") {
+			return key, v
+		}
 	}
-	return false
+	return "", nil
 }
 
 // isFlatError reports whether m is a code with a message and nothing that an

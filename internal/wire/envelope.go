@@ -98,7 +98,9 @@ func (e *envelope) open(root map[string]any) {
 	if !e.flat {
 		e.nameFields(root)
 	}
-	e.nameException(root)
+	if name, _ := unionException(root); name != "" {
+		e.note(&e.code, name)
+	}
 	e.say(e.findMessage())
 	e.findDetails()
 }
@@ -138,12 +140,8 @@ func holders(root map[string]any) []any {
 	if detail := asMap(root["detail"]); detail != nil {
 		places = append(places, detail)
 	}
-	if len(root) == 1 {
-		for key, v := range root { // the member of an AWS event union
-			if strings.HasSuffix(key, "Exception") {
-				places = append(places, v)
-			}
-		}
+	if _, exception := unionException(root); exception != nil {
+		places = append(places, exception)
 	}
 	return places
 }
@@ -192,18 +190,6 @@ func (e *envelope) note(dst *string, v any) {
 	}
 	if label(v) != "" {
 		e.names[fold(s)] = true
-	}
-}
-
-// nameException notes the name that AWS gives to a member of an event union.
-func (e *envelope) nameException(root map[string]any) {
-	if len(root) != 1 {
-		return
-	}
-	for key := range root {
-		if strings.HasSuffix(key, "Exception") {
-			e.note(&e.code, key)
-		}
 	}
 }
 
