@@ -36,22 +36,29 @@ func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled fu
 	}
 	g := &guard{due: due, dec: wire.NewDecoder(contentType, pathOf(req))}
 	g.clock.first, g.clock.idle, g.clock.stall = c.firstContent, c.idle, stalled
-	if !look {
-		return g
-	}
-	began, within := time.Now(), c.firstEvent
-	if c.firstContent > 0 {
-		within = min(within, c.firstContent)
-	}
-	ahead := readAhead(req.Context(), resp.Body, aheadBytes, within, g.enough)
-	resp.Body = ahead
-	if g.skip = ahead.seenAhead(); declared == wire.FormText && !answers(ahead.soFar()) || g.rejects(resp, ahead) {
+	if look && !g.begins(req, resp, c.firstEvent, declared == wire.FormText) {
 		return nil
+	}
+	return g
+}
+
+// begins reads ahead, for as long as within, how the answer of resp begins, and
+// reports whether g is to guard the rest of it. isText tells that it says of itself
+// to be plain text.
+func (g *guard) begins(req *http.Request, resp *http.Response, within time.Duration, isText bool) bool {
+	if g.clock.first > 0 {
+		within = min(within, g.clock.first)
+	}
+	began := time.Now()
+	ahead := readAhead(req.Context(), resp.Body, aheadBytes, within, g.enough)
+	resp.Body, g.skip = ahead, ahead.seenAhead()
+	if isText && !answers(ahead.soFar()) || g.rejects(resp, ahead) {
+		return false
 	}
 	if !g.opened {
 		g.clock.waited = time.Since(began)
 	}
-	return g
+	return true
 }
 
 // answers reports whether text, which says of itself that it is just that, may
