@@ -582,15 +582,10 @@ func TestFaultsAndCancelsOverRealConnections(t *testing.T) {
 		if good.Load() == 0 {
 			t.Error("not one call went through")
 		}
-		for range 200 {
-			if s := rt.State(); s[0].InFlight == 0 && s[0].Waiting == 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if s := rt.State(); s[0].InFlight != 0 || s[0].Waiting != 0 {
-			t.Errorf("%+v at the end", s)
-		}
+		settled(t, "calls in flight or waiting", func() int {
+			s := rt.State()
+			return s[0].InFlight + s[0].Waiting
+		})
 		t.Logf("HTTP/2 %v: %d whole answers; %+v", h2, good.Load(), rt.State())
 		rt.CloseIdleConnections()
 		srv.Close()

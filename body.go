@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 )
 
@@ -73,28 +72,6 @@ type owners [2]releaser
 func (o owners) release() {
 	o[0].release()
 	o[1].release()
-}
-
-// bodyless reports whether resp was over at its headers. net/http says so by
-// http.NoBody, whatever the reason; ContentLength is 0 too in the responses of
-// simple fakes that have a body.
-func bodyless(resp *http.Response) bool {
-	if resp.Body == nil || resp.Body == http.NoBody {
-		return true
-	}
-	return resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified ||
-		resp.Request != nil && resp.Request.Method == http.MethodHead
-}
-
-// streams reports whether resp is sent piece by piece as it is made.
-func streams(resp *http.Response) bool {
-	ct := headerOf(resp, "Content-Type")
-	for _, s := range [...]string{"text/event-stream", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
-		if strings.HasPrefix(ct, s) {
-			return true
-		}
-	}
-	return resp.StatusCode == http.StatusSwitchingProtocols
 }
 
 // watchedBody passes a response body on as it comes and tells its watchers when

@@ -75,11 +75,3 @@ func settled(resp *http.Response) bool {
 	_, whole := resp.Body.(*wholeBody)
 	return whole || bodyless(resp)
 }
-
-// headerOf returns the first value under key, which is in its canonical form.
-func headerOf(resp *http.Response, key string) string {
-	if values := resp.Header[key]; len(values) > 0 {
-		return values[0]
-	}
-	return ""
-}

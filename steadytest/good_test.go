@@ -7,8 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/steadyhttp/steady/steadytest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 

@@ -183,6 +183,7 @@ func TestFramesThatAreErrors(t *testing.T) {
 		{`{"choices":[{"delta":{}}],"x_groq":{"error":"over capacity"}}`, ClassServerError, ""},
 		{`{"internalServerException":{"message":"x"}}`, ClassServerError, "internalServerException"},
 		{`{"throttlingException":{"message":"x"}}`, ClassRateLimit, "throttlingException"},
+		{`{"validationException":{"message":"Input is too long for requested model."}}`, ClassContextLength, "validationException"},
 		{`[{"candidates":[]},{"error":{"code":503,"status":"UNAVAILABLE"}}]`, ClassOverloaded, "503"},
 		{`{"error":{"message":"x","type":"internal_server_error","code":"over_capacity"}}`, ClassOverloaded, "over_capacity"},
 		{`{"success":false,"errors":[{"code":7009,"message":"x"}]}`, ClassServerError, "7009"},
@@ -237,6 +238,7 @@ func TestFramesThatAreNoErrors(t *testing.T) {
 		`{"code":0,"message":"ok","data":{}}`, `{"code":200,"message":"success"}`, `{"code":null,"message":"hello"}`,
 		`{"code":"x","message":"y","choices":[]}`, `{"success":false,"errors":[],"result":"x"}`, `{"error":0}`, `{"object":"response","status":"completed","error":null}`, `{"object":"batch","status":"failed","errors":null,"error":null}`, `{"error":false}`, `{"error":[]}`, `{"error":"None"}`,
 		`{"message":{"role":"assistant","content":"error"},"code":7,"done":true}`,
+		`{"fooException":{"message":"x"},"choices":[]}`, `{"fooException":"x"}`,
 	} {
 		if v, isError := ClassifyFrame(200, []byte(raw)); isError || v != (Verdict{}) {
 			t.Errorf("%s: got %+v", raw, v)

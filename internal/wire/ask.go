@@ -28,10 +28,10 @@ type ask struct {
 	silent  int    // bytes of strings that are not text
 
 	body  []byte
-	stack [maxNest]place // of the open containers, arrays with inList set
+	stack [maxNest]askSlot // of the open containers, arrays with inArray set
 	depth int
-	place place // of the value to come
-	inKey bool  // a key is to come
+	slot  askSlot // of the value to come
+	inKey bool    // a key is to come
 }
 
 const (
@@ -50,7 +50,7 @@ func (a *ask) input() int64 {
 
 // read reads the beginning of a body, or all of it.
 func (a *ask) read(body []byte) {
-	a.body, a.place = body, askRoot
+	a.body, a.slot = body, askRoot
 	for i := 0; i < len(body) && !a.whole; {
 		n := a.next(i)
 		if n == 0 {
@@ -89,25 +89,25 @@ func (a *ask) open(c byte) int {
 	if a.depth == maxNest || a.depth == 0 && c != '{' {
 		return 0
 	}
-	a.prompt = a.prompt || a.place.asks()
-	p := a.place
+	a.prompt = a.prompt || a.slot.asks()
+	s := a.slot
 	if a.inKey = c == '{'; !a.inKey {
-		p |= inList
-	} else if p == askTools {
+		s |= inArray
+	} else if s == askTools {
 		a.tools = true
 	}
-	if p.isData() {
+	if s.isData() {
 		a.units += unit / 2
 	}
-	a.stack[a.depth] = p
+	a.stack[a.depth] = s
 	a.depth++
-	a.place = p &^ inList
+	a.slot = s &^ inArray
 	return 1
 }
 
 func (a *ask) comma() {
 	top := a.stack[a.depth-1]
-	a.place, a.inKey = top&^inList, top&inList == 0
+	a.slot, a.inKey = top&^inArray, top&inArray == 0
 }
 
 // key reads the rest of a key and of its quotes.
@@ -121,7 +121,7 @@ func (a *ask) key(b []byte) int {
 	} else if end == '\\' {
 		n = stringEnd(b) // nobody's
 	}
-	a.place = top.child(b[:n])
+	a.slot = top.child(b[:n])
 	return min(n+1, len(b))
 }
 
@@ -129,16 +129,16 @@ func (a *ask) key(b []byte) int {
 func (a *ask) str(b []byte) int {
 	n := 0
 	switch {
-	case a.place == askRole:
+	case a.slot == askRole:
 		a.roles++
 		n = stringEnd(b)
-	case !a.place.asks():
+	case !a.slot.asks():
 		n = stringEnd(b)
 		a.silent += n
-		if a.place == askModel {
+		if a.slot == askModel {
 			a.model = b[:min(n, maxLabel)]
 		}
-	case isDataURL(b), a.place == askMedia && isMedia(b):
+	case isDataURL(b), a.slot == askMedia && isMedia(b):
 		a.prompt = true
 		n = stringEnd(b)
 		a.silent += n
@@ -146,7 +146,7 @@ func (a *ask) str(b []byte) int {
 	default:
 		a.prompt = true
 		n = a.text(b)
-		if a.place.isData() {
+		if a.slot.isData() {
 			a.units += unit / 2
 		}
 	}
@@ -164,12 +164,12 @@ func (a *ask) scalar(b []byte) int {
 	}
 	v, ok := parseCount(b[:min(n, 24)])
 	switch ok = ok && n < len(b); { // its last digits may be missing
-	case a.place.asks():
+	case a.slot.asks():
 		a.prompt = true
 		a.units += unit // a number, and in a list of numbers a token itself
-	case ok && a.place == askLimit:
+	case ok && a.slot == askLimit:
 		a.limit = max(a.limit, min(v, maxLimit))
-	case ok && a.place == askChoices:
+	case ok && a.slot == askChoices:
 		a.choices = max(a.choices, min(v, maxChoices))
 	}
 	return n

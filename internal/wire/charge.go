@@ -105,17 +105,6 @@ func (c Charge) output(a *ask, path string) int64 {
 	return limit * max(a.choices, 1)
 }
 
-// isInputOnly reports whether a path has no answer in tokens.
-func isInputOnly(path string) bool {
-	path = strings.TrimSuffix(path, "/")
-	for _, suffix := range [...]string{"/embeddings", "/embed", "/rerank", "/moderations"} {
-		if strings.HasSuffix(path, suffix) {
-			return true
-		}
-	}
-	return strings.Contains(path, "/invoke") && strings.Contains(path, "embed") // an embedding model on Bedrock
-}
-
 // burnsFive reports whether Bedrock counts the output of a model five times: it
 // does so for Claude from 3.7 on.
 func burnsFive(model string) bool {

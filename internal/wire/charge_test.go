@@ -165,6 +165,10 @@ func TestReservedAndSettledByProvider(t *testing.T) {
 		{"Ollama", "localhost:11434", "/api/chat", chat(`,"options":{"num_predict":500}`), in + 500, 47},
 		{"Ollama without end", "localhost:11434", "/api/chat", chat(`,"options":{"num_predict":-1}`), in + usualOutput, 47},
 		{"embeddings have no output", "relay.example", "/v1/embeddings", chat(``), in, 47},
+		{"nor have Ollama's", "localhost:11434", "/api/embed", chat(``), in, 47},
+		{"nor has a rerank", "relay.example", "/v1/rerank/", chat(``), in, 47},
+		{"nor has a moderation", "relay.example", "/v1/moderations", chat(``), in, 47},
+		{"nor has an embedding model on Bedrock", "bedrock-runtime.us-east-1.amazonaws.com", "/model/amazon.titan-embed-text-v2:0/invoke", chat(``), in, 37},
 		{"counting tokens is free", "api.anthropic.com", "/v1/messages/count_tokens", chat(`,"max_tokens":500`), 0, 0},
 		{"a path of one's own", "relay.example", "/ask", chat(`,"max_tokens":500`), in + 500, 47},
 	}

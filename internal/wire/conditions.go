@@ -42,8 +42,8 @@ func anyOf(tests ...func(*answer) bool) func(*answer) bool {
 // front of the provider.
 func notJSON(a *answer) bool { return !a.json }
 
-// saysTheRequest holds for statuses that speak of the request.
-func saysTheRequest(a *answer) bool { return a.status < 500 || permanent5xx(a.status) }
+// requestStatus holds for statuses that speak of the request.
+func requestStatus(a *answer) bool { return a.status < 500 || permanent5xx(a.status) }
 
 // inFlightBudget holds for a 402 that gives a time: the balance is held back by
 // calls in flight. A limit of another kind and plain words of an empty purse

@@ -29,8 +29,8 @@ const (
 	maxMessage = 8 << 10
 )
 
-// openEnvelope takes up to limit bytes of a body apart. It never fails: what cannot be read is
-// prose, and the prose of an HTML page is left alone.
+// openEnvelope takes up to limit bytes of a body apart. It never fails: what
+// cannot be read is prose, and the prose of an HTML page is left alone.
 func openEnvelope(body []byte, limit int) *envelope {
 	e := &envelope{names: map[string]bool{}}
 	if len(body) > limit {
@@ -57,7 +57,7 @@ func openEnvelope(body []byte, limit int) *envelope {
 
 // payload strips a byte order mark and the framing of a server-sent event.
 func payload(body []byte) []byte {
-	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte(byteOrderMark)))
 	if bytes.HasPrefix(body, []byte("event:")) || bytes.HasPrefix(body, []byte("data:")) {
 		if _, after, ok := bytes.Cut(body, []byte("data:")); ok {
 			return bytes.TrimSpace(after)
@@ -98,7 +98,9 @@ func (e *envelope) open(root map[string]any) {
 	if !e.flat {
 		e.nameFields(root)
 	}
-	e.nameException(root)
+	if name, _ := unionException(root); name != "" {
+		e.note(&e.code, name)
+	}
 	e.say(e.findMessage())
 	e.findDetails()
 }
@@ -138,12 +140,8 @@ func holders(root map[string]any) []any {
 	if detail := asMap(root["detail"]); detail != nil {
 		places = append(places, detail)
 	}
-	if len(root) == 1 {
-		for key, v := range root { // the member of an AWS event union
-			if strings.HasSuffix(key, "Exception") {
-				places = append(places, v)
-			}
-		}
+	if _, exception := unionException(root); exception != nil {
+		places = append(places, exception)
 	}
 	return places
 }
@@ -192,18 +190,6 @@ func (e *envelope) note(dst *string, v any) {
 	}
 	if label(v) != "" {
 		e.names[fold(s)] = true
-	}
-}
-
-// nameException notes the name that AWS gives to a member of an event union.
-func (e *envelope) nameException(root map[string]any) {
-	if len(root) != 1 {
-		return
-	}
-	for key := range root {
-		if strings.HasSuffix(key, "Exception") {
-			e.note(&e.code, key)
-		}
 	}
 }
 

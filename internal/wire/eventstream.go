@@ -10,11 +10,11 @@ import (
 // a prelude of two lengths and a checksum, headers, a payload and a checksum
 // of it all. Payloads are not held, whatever their size.
 type frameState struct {
-	part   framePart
-	buf    []byte // the prelude, the headers or the checksum so far
-	crc    uint32
-	header int // bytes of headers
-	body   int // bytes of payload that are still to come
+	part      framePart
+	buf       []byte // the prelude, the headers or the checksum so far
+	crc       uint32
+	headerLen int // bytes of headers
+	bodyLeft  int // bytes of payload that are still to come
 
 	event     string
 	exception string // of an error, the name
@@ -31,17 +31,21 @@ const (
 	frameChecksum
 )
 
-const preludeLen = 12
+// The sizes of a frame's fixed parts.
+const (
+	preludeLen  = 12
+	checksumLen = 4
+)
 
 // readFrames reads p[i:].
 func (d *Decoder) readFrames(p []byte, i int) {
 	f := &d.frame
 	for i < len(p) && !f.broken {
 		if f.part == framePayload {
-			n := min(f.body, len(p)-i)
+			n := min(f.bodyLeft, len(p)-i)
 			d.payload(p[i : i+n])
 			i += n
-			if f.body == 0 {
+			if f.bodyLeft == 0 {
 				f.part = frameChecksum
 			}
 			continue
@@ -62,9 +66,9 @@ func (f *frameState) want() int {
 	case framePrelude:
 		return preludeLen
 	case frameHeaders:
-		return f.header
+		return f.headerLen
 	}
-	return 4
+	return checksumLen
 }
 
 // framePart takes a part that is whole, which ended before offset end.
@@ -74,15 +78,15 @@ func (d *Decoder) framePart(end int) {
 	case framePrelude:
 		total, header := binary.BigEndian.Uint32(f.buf), binary.BigEndian.Uint32(f.buf[4:])
 		f.crc = crc32.ChecksumIEEE(f.buf[:8])
-		if f.crc != binary.BigEndian.Uint32(f.buf[8:]) || header > keepFrame || total < preludeLen+4+header {
+		if f.crc != binary.BigEndian.Uint32(f.buf[8:]) || header > keepFrame || total < preludeLen+checksumLen+header {
 			d.loseFraming()
 			return
 		}
 		f.crc = crc32.Update(f.crc, crc32.IEEETable, f.buf[8:])
-		f.header, f.body = int(header), int(total-header)-preludeLen-4
+		f.headerLen, f.bodyLeft = int(header), int(total-header)-preludeLen-checksumLen
 		f.event, f.exception = "", ""
 		f.part = frameHeaders
-		if f.header == 0 {
+		if f.headerLen == 0 {
 			f.payloadNext()
 		}
 	case frameHeaders:
@@ -101,7 +105,7 @@ func (d *Decoder) framePart(end int) {
 
 func (f *frameState) payloadNext() {
 	f.part = framePayload
-	if f.body == 0 {
+	if f.bodyLeft == 0 {
 		f.part = frameChecksum
 	}
 }
@@ -112,57 +116,64 @@ func (d *Decoder) loseFraming() {
 	d.nextEvent()
 }
 
-// headers looks for the two that matter, and stops at what it cannot read.
+// headerString is the type of a header's value that is a string.
+const headerString = 7
+
+// headerSizes are the sizes of the values of headers by their type, from true and
+// false to a UUID. A sized one begins with two bytes of length.
+var headerSizes = [...]int{0, 0, 1, 2, 4, 8, sized, headerString: sized, 8, 16}
+
+const sized = -1
+
+// headers looks for the headers that matter, and stops at what it cannot read.
 func (f *frameState) headers(b []byte) {
 	for len(b) > 1 {
 		name := int(b[0])
 		if len(b) < name+2 {
 			return
 		}
-		key, kind := b[1:1+name], b[1+name]
-		b = b[2+name:]
-		size := headerSize(kind, b)
-		if size < 0 || size > len(b) {
+		key, typ := b[1:1+name], b[1+name]
+		val, rest, ok := cutHeader(typ, b[2+name:])
+		if !ok {
 			return
 		}
-		if kind == 7 {
-			switch val := b[2:size]; string(key) {
-			case ":event-type":
-				f.event = converseEvent(val)
-			case ":exception-type", ":error-code":
-				f.exception = string(val)
-			case ":message-type":
-				if string(val) != "event" && f.exception == "" {
-					f.exception = string(val)
-				}
-			}
+		if typ == headerString {
+			f.header(key, val)
 		}
-		b = b[size:]
+		b = rest
 	}
 }
 
-// headerSize returns the size of a header's value of some kind, or -1.
-func headerSize(kind byte, b []byte) int {
-	switch kind {
-	case 0, 1: // true and false
-		return 0
-	case 2:
-		return 1
-	case 3:
-		return 2
-	case 4:
-		return 4
-	case 5, 8:
-		return 8
-	case 6, 7: // bytes and strings
-		if len(b) < 2 {
-			return -1
-		}
-		return 2 + int(binary.BigEndian.Uint16(b))
-	case 9:
-		return 16
+// cutHeader cuts the value of a header of that type off b.
+func cutHeader(typ byte, b []byte) (val, rest []byte, ok bool) {
+	if int(typ) >= len(headerSizes) {
+		return nil, nil, false
 	}
-	return -1
+	size := headerSizes[typ]
+	if size == sized {
+		if len(b) < 2 {
+			return nil, nil, false
+		}
+		size, b = int(binary.BigEndian.Uint16(b)), b[2:]
+	}
+	if size > len(b) {
+		return nil, nil, false
+	}
+	return b[:size], b[size:], true
+}
+
+// header takes a header whose value is a string.
+func (f *frameState) header(key, val []byte) {
+	switch string(key) {
+	case ":event-type":
+		f.event = converseEvent(val)
+	case ":exception-type", ":error-code":
+		f.exception = string(val)
+	case ":message-type":
+		if string(val) != "event" && f.exception == "" {
+			f.exception = string(val)
+		}
+	}
 }
 
 // converseEvent returns the name of an event without an allocation.
@@ -180,7 +191,7 @@ func converseEvent(name []byte) string {
 func (d *Decoder) payload(part []byte) {
 	f := &d.frame
 	f.crc = crc32.Update(f.crc, crc32.IEEETable, part)
-	f.body -= len(part)
+	f.bodyLeft -= len(part)
 	d.partial += int64(len(part))
 	d.documentRaw(part)
 	if n := d.scan.feed(part); d.scan.state == docDone && len(trimSpace(part[n:])) > 0 {

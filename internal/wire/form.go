@@ -1,8 +1,6 @@
 package wire
 
-import (
-	"strings"
-)
+import "strings"
 
 // A Form is how a body is framed.
 type Form uint8
@@ -50,27 +48,6 @@ func Declared(contentType string) Form {
 		return FormText
 	}
 	return FormOpaque
-}
-
-// Inference reports whether a path asks a model for an answer, so that asking
-// twice costs money and nothing else. What is posted to any other path may create
-// something.
-func Inference(path string) bool {
-	path = strings.TrimSuffix(path, "/")
-	if strings.Contains(path, "/threads/") {
-		return false // .../threads/{id}/messages stores a message and asks no model
-	}
-	for _, suffix := range [...]string{
-		"/chat/completions", "/completions", "/messages", "/count_tokens", "/responses", "/embeddings", "/rerank", "/moderations",
-		":generateContent", ":streamGenerateContent", ":embedContent", ":batchEmbedContents", ":countTokens", ":rawPredict", ":streamRawPredict",
-		"/api/chat", "/api/generate", "/api/embed",
-	} {
-		if strings.HasSuffix(path, suffix) {
-			return true
-		}
-	}
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.HasPrefix(last, "invoke") || strings.HasPrefix(last, "converse")
 }
 
 const byteOrderMark = "\xEF\xBB\xBF"

@@ -24,7 +24,7 @@ func (j *jsonState) lineEnd(p []byte, i int) int {
 
 // open reports whether a document has begun and has not ended.
 func (j *jsonState) open() bool {
-	return (j.inside || j.depth > 0 || j.broken)
+	return j.inside || j.depth > 0 || j.broken
 }
 
 // whole reports whether the body is a whole document.
@@ -199,19 +199,5 @@ func (d *Decoder) endJSON() {
 	}
 	if d.form == FormJSON && j.broken && j.values == 0 && d.totals.events == d.totals.malformed && d.totals.malformed > 0 {
 		d.form = FormText
-	}
-}
-
-// endForm takes the end of the body.
-func (d *Decoder) endForm() {
-	switch d.form {
-	case FormSSE:
-		d.endSSE()
-	case FormJSON, FormNDJSON, FormArray:
-		d.endJSON()
-	case FormUnknown:
-		if d.bom > 0 && d.bom < len(byteOrderMark) {
-			d.form = FormText
-		}
 	}
 }

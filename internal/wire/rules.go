@@ -81,7 +81,7 @@ var rules = []rule{
 	{row: "status", class: ClassTooLarge, on: []int{413}},
 	{row: "status", class: ClassCancelled, on: []int{499}},
 	{row: "status", class: ClassGateway, on: []int{425, 520, 521, 523, 525, 526, 527, 530}},
-	{row: "status", class: ClassInvalidRequest, when: saysTheRequest},
+	{row: "status", class: ClassInvalidRequest, when: requestStatus},
 	{row: "status", class: ClassServerError, on: []int{500, 502}},
 	{row: "unknown status", class: ClassServerError, final: true}, // 507 and the like: nobody promises that they pass
 }

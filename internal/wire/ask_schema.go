@@ -1,13 +1,13 @@
 package wire
 
-// A place says what a value of a request is for, by the keys that led to it.
-// As with the slots of answers, one schema serves all providers.
-type place uint8
+// An askSlot says what a value of a request is for, by the keys that led to it. As
+// with the [slot] of an answer's value, one schema serves all providers.
+type askSlot uint8
 
 const (
-	askSkip   place = iota // no model reads it, nor what is below
-	askRoot                // the body
-	askConfig              // settings that a provider keeps in an object of their own
+	askSkip   askSlot = iota // no model reads it, nor what is below
+	askRoot                  // the body
+	askConfig                // settings that a provider keeps in an object of their own
 	askModel
 	askLimit   // tokens of output at most
 	askChoices // how many answers
@@ -19,19 +19,18 @@ const (
 	askMedia  // a file, or the object that holds one
 	askTools  // as askData; an object in it is a tool, or within one
 	askData   // JSON that the model reads as such, keys and all
-
-	inList = 0x80
 )
 
-// asks reports whether what is at p reaches the model.
-func (p place) asks() bool { return p&^inList >= askText }
+// asks reports whether what is in s reaches the model.
+func (s askSlot) asks() bool { return s&^inArray >= askText }
 
-func (p place) isData() bool { return p&^inList >= askTools }
+// isData reports whether the model reads what is in s as JSON.
+func (s askSlot) isData() bool { return s&^inArray >= askTools }
 
-// child returns the place of the value under key in an object at p. Keys nobody
+// child returns the slot of the value under key in an object in s. Keys nobody
 // knows are skipped beside the prompt, and are text within it.
-func (p place) child(key []byte) place {
-	switch p {
+func (s askSlot) child(key []byte) askSlot {
+	switch s {
 	case askRoot:
 		return askRootKey(key)
 	case askConfig:
@@ -42,13 +41,13 @@ func (p place) child(key []byte) place {
 		return askMediaKey(key)
 	case askTools, askData:
 		if string(key) != "cache_control" {
-			return p
+			return s
 		}
 	}
 	return askSkip
 }
 
-func askRootKey(key []byte) place {
+func askRootKey(key []byte) askSlot {
 	switch string(key) {
 	case "messages", "contents", "content", "input", "inputs", "prompt", "system", "instructions", "systemInstruction", "system_instruction",
 		"suffix", "prediction", "query", "documents", "texts", "message", "chat_history", "preamble", "inputText", "requests", "context":
@@ -69,7 +68,7 @@ func askRootKey(key []byte) place {
 	return askLimitKey(key)
 }
 
-func askConfigKey(key []byte) place {
+func askConfigKey(key []byte) askSlot {
 	switch string(key) {
 	case "candidateCount":
 		return askChoices
@@ -79,7 +78,7 @@ func askConfigKey(key []byte) place {
 	return askLimitKey(key)
 }
 
-func askLimitKey(key []byte) place {
+func askLimitKey(key []byte) askSlot {
 	switch string(key) {
 	case "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens", "max_new_tokens", "max_tokens_to_sample",
 		"max_gen_len", "maxTokenCount", "num_predict":
@@ -88,7 +87,7 @@ func askLimitKey(key []byte) place {
 	return askSkip
 }
 
-func askTextKey(key []byte) place {
+func askTextKey(key []byte) askSlot {
 	switch string(key) {
 	case "role":
 		return askRole
@@ -107,7 +106,7 @@ func askTextKey(key []byte) place {
 	return askText
 }
 
-func askMediaKey(key []byte) place {
+func askMediaKey(key []byte) askSlot {
 	switch string(key) {
 	case "url", "uri", "data", "bytes", "fileUri", "file_uri", "file_id", "file_data", "s3Location":
 		return askMedia

@@ -40,7 +40,8 @@ func hasError(m map[string]any) bool {
 			return true
 		}
 	}
-	return isException(m) || isFlatError(m)
+	_, exception := unionException(m)
+	return asMap(exception) != nil || isFlatError(m)
 }
 
 // carriesError reports whether the value of an error key says anything. Hosts
@@ -67,13 +68,15 @@ func carriesError(v any) bool {
 	return n != "" && n != "0"
 }
 
-// isException reports whether m is the one member of an AWS event union that
-// holds an exception.
-func isException(m map[string]any) bool {
+// unionException returns the exception that an event of AWS is, and its name: such
+// an event is a union, of which only the member that is meant is there.
+func unionException(m map[string]any) (name string, exception any) {
 	for key, v := range m {
-		return len(m) == 1 && strings.HasSuffix(key, "Exception") && asMap(v) != nil
+		if len(m) == 1 && strings.HasSuffix(key, "Exception") {
+			return key, v
+		}
 	}
-	return false
+	return "", nil
 }
 
 // isFlatError reports whether m is a code with a message and nothing that an
@@ -144,40 +147,58 @@ func (e *envelope) innerStatus() int {
 	return 500
 }
 
-// spaceStatus knows the number spaces of hosts that count their errors: four
-// digits in an error object at Zhipu, five flat digits at SiliconFlow.
+// numberSpaces are those of the hosts that count their errors: four digits in an
+// error object at Zhipu, five flat digits at SiliconFlow.
+var numberSpaces = [...]struct {
+	flat     bool // no error object around the number
+	from, to uint64
+	status   int
+}{
+	{false, 1000, 1099, 401},
+	{false, 1100, 1199, 403},
+	{false, 1210, 1229, 400},
+	{false, 1300, 1301, 400},
+	{false, 1302, 1319, 429},
+	{true, 20000, 29999, 400},
+	{true, 30000, 39999, 403},
+}
+
+// spaceStatus is the status that the number of an error stands for, or 0.
 func (e *envelope) spaceStatus() int {
 	if !allDigits(e.code) {
 		return 0
 	}
-	switch n := digits(e.code); {
-	case e.flat && n/10000 == 2, !e.flat && 1210 <= n && n < 1230, !e.flat && n/10 == 130 && n < 1302:
-		return 400
-	case !e.flat && 1000 <= n && n < 1100:
-		return 401
-	case e.flat && n/10000 == 3, !e.flat && 1100 <= n && n < 1200:
-		return 403
-	case !e.flat && 1302 <= n && n < 1320:
-		return 429
+	n := digits(e.code)
+	for _, space := range numberSpaces {
+		if space.flat == e.flat && space.from <= n && n <= space.to {
+			return space.status
+		}
 	}
 	return 0
 }
 
-// spokenStatus is for errors that are nothing but words.
+// statusPhrases are for errors that are nothing but words.
+var statusPhrases = [...]struct {
+	status  int
+	phrases []string
+}{
+	{401, []string{"unauthorized", "invalid token", "invalid api key"}},
+	{404, []string{"not found"}},
+	{429, []string{"rate limit", "too many requests"}},
+	{503, []string{"overloaded", "server busy", "over capacity"}},
+	{504, []string{"timed out", "timeout"}},
+}
+
+// spokenStatus is the status that the words of an error without a name stand for,
+// or 0.
 func (e *envelope) spokenStatus() int {
-	switch {
-	case len(e.names) > 0:
+	if len(e.names) > 0 {
 		return 0
-	case e.says("unauthorized", "invalid token", "invalid api key"):
-		return 401
-	case e.says("not found"):
-		return 404
-	case e.says("rate limit", "too many requests"):
-		return 429
-	case e.says("overloaded", "server busy", "over capacity"):
-		return 503
-	case e.says("timed out", "timeout"):
-		return 504
+	}
+	for _, row := range statusPhrases {
+		if e.says(row.phrases...) {
+			return row.status
+		}
 	}
 	return 0
 }

@@ -1,14 +1,6 @@
 package wire
 
-// terminal values that are not a word of the wire.
-const (
-	terminalNone     = "none"
-	terminalError    = "error"
-	terminalFailure  = "finish_reason_failure"
-	terminalSentinel = "done_sentinel"
-	terminalJSON     = "json" // a whole JSON document that ends with no word of its own
-	terminalEOF      = "eof"  // a body that cannot be judged, and ended cleanly
-)
+import "cmp"
 
 // apply takes note of the event in d.ev, which ended at offset end of what
 // Write was given.
@@ -99,11 +91,11 @@ func (d *Decoder) endings(end int) {
 	case e.kind == kindMessageStop:
 		d.terminate("message_stop", t.finish, end)
 	case e.kind == kindResponseCompleted:
-		d.terminate("response.completed", or(e.status, "completed"), end)
+		d.terminate("response.completed", cmp.Or(e.status, "completed"), end)
 	case e.kind == kindResponseIncomplete:
-		d.terminate("response.incomplete", or(e.status, "incomplete"), end)
+		d.terminate("response.incomplete", cmp.Or(e.status, "incomplete"), end)
 	case e.kind == kindResponseCancelled:
-		d.terminate("response.cancelled", or(e.status, "cancelled"), end)
+		d.terminate("response.cancelled", cmp.Or(e.status, "cancelled"), end)
 	case e.stop != "" && e.kind == kindMessage:
 		t.terminal, t.finish = "stop_reason", e.stop
 	case e.stop != "" && e.kind == kindNone:
@@ -162,89 +154,6 @@ func (d *Decoder) keepalive() {
 func (d *Decoder) malformed() {
 	d.totals.malformed++
 	d.event()
-}
-
-// End closes the decoder and says what the body was. clean tells an EOF from
-// a connection that was cut.
-func (d *Decoder) End(clean bool) Result {
-	d.p = Progress{}
-	d.endForm()
-	t := &d.totals
-	r := Result{
-		Form: d.form, Dialect: t.dialect, Terminal: terminalNone, Usage: t.counts.usage(),
-		ContentEvents: t.content, Keepalives: t.keepalive, MalformedFrames: t.malformed,
-		ReplaySafe: t.content == 0, Text: string(t.text),
-	}
-	if t.failure.position != "" {
-		t.failure.report(&r)
-		return r
-	}
-	d.judgeEnd(&r, clean)
-	r.Retryable = d.worthAnother(&r)
-	return r
-}
-
-// worthAnother reports whether asking again may help where nobody has said
-// that anything failed.
-func (d *Decoder) worthAnother(r *Result) bool {
-	switch {
-	case r.Truncated:
-		return true
-	case r.Terminal == terminalSentinel:
-		return r.ContentEvents == 0 // the sentinel of a relay that got nothing
-	}
-	return !r.Complete && (d.form == FormHTML || d.form == FormText)
-}
-
-// judgeEnd fills in how a body without an error ended.
-func (d *Decoder) judgeEnd(r *Result, clean bool) {
-	t := &d.totals
-	switch {
-	case d.form == FormOpaque, !d.strict && (d.form == FormHTML || d.form == FormText):
-		r.complete(terminalEOF, "", StrengthWeak)
-		r.Complete, r.Truncated = clean, !clean
-	case d.form == FormHTML, d.form == FormText:
-	case d.json.open():
-		r.Truncated = true
-	case t.whole():
-		r.complete(or(t.terminal, t.terminalWord()), t.finish, StrengthStrong)
-	case t.sentinel:
-		r.complete(terminalSentinel, "", StrengthWeak)
-	case d.json.whole() && !t.streaming:
-		r.complete(terminalJSON, "", StrengthStrong)
-		if t.opened.any() {
-			r.Strength = StrengthWeak
-		}
-	default:
-		// Events that nobody knows, on a path that nobody knows: a stream of
-		// something else, which ends when it ends.
-		r.Truncated = !clean || d.strict || t.dialect != DialectUnknown || t.events == t.malformed
-	}
-	if r.Complete && t.malformed > 0 {
-		r.Strength = StrengthWeak
-	}
-	if !r.Complete && !r.Truncated {
-		r.Strength = StrengthNone
-	}
-}
-
-func (r *Result) complete(terminal, finish string, s Strength) {
-	r.Complete, r.Terminal, r.Finish, r.Strength = true, terminal, finish, s
-}
-
-// terminalWord names the field that ended every choice.
-func (t *totals) terminalWord() string {
-	if t.dialect == DialectGemini {
-		return "finishReason"
-	}
-	return "finish_reason"
-}
-
-func or(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
 }
 
 // An indexSet is a set of choice indices.
