@@ -120,7 +120,11 @@ func (p *Pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
 	refused := b.lowRefused[b.about]
-	if !b.trial || b.lowSent < late || math.Abs(b.odds()) < sure {
+	chance := float64(sure)
+	if b.about == rejection {
+		chance += surer429
+	}
+	if odds := b.odds(); !b.trial || b.lowSent < late || odds > -sure && odds < chance {
 		return
 	}
 	share := refused / b.lowSent
@@ -157,11 +161,14 @@ func (p *Pace) endTrial(now time.Time) {
 // share is the same as before than if hardly any is refused now.
 func (b *bet) odds() float64 {
 	refused, share := b.lowRefused[b.about], 0.6*b.share
-	few := share / 8
+	few := share / 4
 	return refused*math.Log(share/few) + (b.lowSent-refused)*math.Log((1-share)/(1-few))
 }
 
-const sure = 3 // twenty to one
+const (
+	sure     = 3 // twenty to one
+	surer429 = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
+)
 
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
 // little, if it is the first one since the rate was back where it was; further, if
