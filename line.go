@@ -13,6 +13,7 @@ type line struct {
 	live       int       // how many have not left
 	owed       int       // the cost of those,
 	owedTokens int       // and in tokens of the model
+	crowded    bool      // more have come than can be served in time
 }
 
 // add puts w in line.
@@ -70,15 +71,19 @@ const freshFor = 2 * time.Second
 // next returns the call whose turn it is, nil if none waits: the oldest, as long
 // as the whole line can be served in time at perSecond. Beyond that some calls
 // will not be answered whatever the order; then the fresh ones go first, since
-// that is the order in which they are least.
+// that is the order in which they are least. The line stays crowded until no
+// call in it need wait for longer than it is fresh.
 func (l *line) next(now time.Time, perSecond float64, need time.Duration) *waiter {
 	first := l.oldest()
+	takes := float64(l.live) / perSecond
+	l.crowded = l.crowded && takes > freshFor.Seconds()
 	if first == nil || now.Sub(first.began()) < freshFor {
 		return first
 	}
-	if last := l.latest(); float64(l.live)/perSecond < (last.until.Sub(now) - need).Seconds() {
+	if takes < (l.latest().until.Sub(now) - need).Seconds() {
 		return first
 	}
+	l.crowded = true
 	from := now.Add(-freshFor)
 	i := sort.Search(len(l.all), func(k int) bool { return !l.all[k].began().Before(from) })
 	for ; i < len(l.all); i++ {

@@ -155,7 +155,7 @@ func (q *queue) next(now time.Time) *waiter {
 	if q.pace == nil || q.line.live == 0 {
 		return q.line.oldest() // none was let in that cannot be served in time
 	}
-	return q.line.next(now, q.speed(), q.pace.Answer())
+	return q.line.next(now, q.speed(), q.pace.LongAnswer())
 }
 
 // wakeNext lets the waiter look whose turn it is. q.mu must be held.

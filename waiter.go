@@ -214,5 +214,8 @@ func (q *queue) need() time.Duration {
 	if q.pace == nil || q.line.live <= 1 {
 		return 1
 	}
+	if q.line.crowded { // there are others who surely have the time
+		return max(1, q.pace.LongAnswer())
+	}
 	return max(1, q.pace.Answer())
 }

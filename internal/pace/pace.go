@@ -212,6 +212,11 @@ func (p *Pace) Speed() float64 {
 
 // Answer is how long an answer takes, with a margin; 0 while none is known.
 func (p *Pace) Answer() time.Duration {
+	return time.Duration((p.answer.mean + p.answer.dev) * 1e9)
+}
+
+// LongAnswer is longer than nearly every answer takes; 0 while none is known.
+func (p *Pace) LongAnswer() time.Duration {
 	return time.Duration((p.answer.mean + 3*p.answer.dev) * 1e9)
 }
 

@@ -53,7 +53,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.RoundT
 func (c *Client) pump() {
 	for {
 		now := time.Now()
-		need := c.pace.Answer()
+		need := c.pace.LongAnswer()
 		earliest := c.pace.Earliest(now)
 		if w := c.line.hopeless(earliest, need, c.pace.Room(now, c.line.latest())); w != nil {
 			c.refuse(w)
@@ -153,7 +153,7 @@ func (c *Client) attempt(req *http.Request, a *pace.Pass, n int) (resp *http.Res
 	c.pace.Settled(time.Now(), a, o, asked)
 	delay = c.backoff(n, asked)
 	deadline, limited := req.Context().Deadline()
-	late := limited && time.Until(deadline).Seconds() < delay.Seconds()+c.pace.Answer().Seconds()
+	late := limited && time.Until(deadline).Seconds() < delay.Seconds()+c.pace.LongAnswer().Seconds()
 	return resp, delay, o != pace.Cancelled && n < maxAttempts && !late, err
 }
 
