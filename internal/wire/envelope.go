@@ -16,6 +16,7 @@ type envelope struct {
 	otherHTTP int             // a status in a lesser field, else 0
 	message   string          // as on the wire
 	words     string          // the message in lower case without what it quotes
+	quoted    string          // words of the provider's own error that a relay hands on
 	root, err map[string]any  // the object of the body, and the error object in it
 	details   []map[string]any
 	json      bool // the body was an object
@@ -99,8 +100,38 @@ func (e *envelope) open(root map[string]any) {
 		e.nameFields(root)
 	}
 	e.nameException(root)
-	e.say(e.findMessage())
+	message := e.findMessage()
+	if quoted := findError(quotedObject(prose(asMap(e.err["metadata"])["raw"]))); quoted != nil {
+		message = e.quote(message, quoted)
+	}
+	e.say(message)
 	e.findDetails()
+}
+
+// quote takes in the provider's own error, which a relay hands on beside one of its
+// own that says no more than that, and returns the message of both. What the
+// provider calls the error counts where it speaks of the request; what account of
+// the relay's is out of money there is not the caller's.
+func (e *envelope) quote(message string, quoted map[string]any) string {
+	switch e.codeHTTP {
+	case 400, 413, 422:
+		e.nameFields(quoted)
+	case 429:
+		e.quoted = strings.ToLower(unquoted(firstProse(quoted, 0)))
+		return message
+	default:
+		return message
+	}
+	return message + "\n" + firstProse(quoted, 0)
+}
+
+// quotedObject returns the object that a text is, or nothing.
+func quotedObject(s string) map[string]any {
+	if s = strings.TrimSpace(s); !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") {
+		return nil
+	}
+	v, _ := parsePrefix([]byte(s))
+	return firstObject(v, 0)
 }
 
 // findError returns the object in which the error lies, or nil if its fields
@@ -124,9 +155,8 @@ func findError(root map[string]any) map[string]any {
 // holders are the places where hosts put an error object, or its text.
 func holders(root map[string]any) []any {
 	places := []any{root["error"]}
-	if s := prose(root["error"]); strings.HasPrefix(strings.TrimSpace(s), "{") {
-		v, _ := parsePrefix([]byte(s))
-		places = append(places, v)
+	if quoted := quotedObject(prose(root["error"])); quoted != nil {
+		places = append(places, quoted)
 	}
 	places = append(places, asMap(root["response"])["error"], asMap(root["x_groq"])["error"])
 	for _, choice := range asList(root["choices"]) {
@@ -191,7 +221,7 @@ func (e *envelope) note(dst *string, v any) {
 		*dst = s
 	}
 	if label(v) != "" {
-		e.names[fold(s)] = true
+		e.names[fold(s)], e.names[snake(s)] = true, true
 	}
 }
 
