@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // A slot says what a JSON value is for, by the path that led to it. One schema
 // serves every dialect, since their keys do not collide: the dialect is found
 // from what an event has, never chosen beforehand.
@@ -24,6 +26,8 @@ const (
 	slotCode
 	slotWhole // what a delta has sent already, said again in one piece
 	slotBytes // base64 of an event in an event
+	slotSuccess
+	slotException // the name of an AWS exception, if that is what it is
 
 	// Content: a string that is not empty, at any depth.
 	slotText  // of the answer
@@ -53,6 +57,7 @@ const (
 	slotGroqError
 	slotChoiceError
 	slotResponseError
+	slotErrors // a list of them, which is one only without success
 
 	// Counts of tokens: slotCount+i is the field i of a usage.
 	slotCount
@@ -61,7 +66,7 @@ const (
 // element returns the slot of the elements of an array in slot s.
 func element(s slot) slot {
 	switch s {
-	case slotRoot, slotSub, slotError, slotGroqError, slotChoiceError, slotResponseError:
+	case slotRoot, slotSub, slotError, slotGroqError, slotChoiceError, slotResponseError, slotErrors:
 		return s
 	case slotChoices:
 		return slotChoice
@@ -90,6 +95,8 @@ func child(s slot, key []byte) slot {
 		return messageKey(key)
 	case slotSub:
 		return subKey(key)
+	case slotError, slotGroqError, slotChoiceError, slotResponseError, slotErrors:
+		return s // an error is one if anything in it says something
 	case slotText, slotPart:
 		return partKey(key)
 	case slotUsage, slotUsageDetails:
@@ -132,7 +139,7 @@ func rareRootKey(key []byte) slot {
 		return slotStatus
 	case "stop_reason", "stopReason":
 		return slotStop
-	case "promptFeedback":
+	case "promptFeedback", "prompt_feedback":
 		return slotPromptFeedback
 	case "done":
 		return slotDone
@@ -150,12 +157,25 @@ func rareRootKey(key []byte) slot {
 		return slotSub
 	case "output":
 		return slotOutput
-	case "text", "arguments", "partial_image_b64":
+	case "text", "arguments", "partial_image_b64", "b64_json", "audio":
 		return slotWhole
 	case "code":
 		return slotCode
 	case "bytes":
 		return slotBytes
+	case "usage_metadata":
+		return slotUsage
+	case "msg":
+		return slotMessage
+	case "success":
+		return slotSuccess
+	case "errors":
+		return slotErrors
+	case "__type":
+		return slotException
+	}
+	if bytes.HasSuffix(key, []byte("Exception")) {
+		return slotError // the member of an AWS event union
 	}
 	return slotSkip
 }
@@ -198,9 +218,11 @@ func deltaKey(key []byte) slot {
 	switch string(key) {
 	case "text":
 		return slotText
-	case "stop_reason":
+	case "stop_reason", "finish_reason":
 		return slotStop
-	case "type", "role", "stop_sequence":
+	case "usage":
+		return slotUsage
+	case "type", "role", "stop_sequence", "error":
 		return slotSkip
 	}
 	return slotSub
@@ -241,20 +263,26 @@ func innerKey(s slot, key []byte) slot {
 	switch {
 	case s == slotCandidate && k == "content":
 		return slotCandidateContent
-	case s == slotCandidate && k == "finishReason":
+	case s == slotCandidate && (k == "finishReason" || k == "finish_reason"):
 		return slotFinish
 	case s == slotCandidate && k == "index":
 		return slotIndex
 	case s == slotCandidateContent && k == "parts":
 		return slotParts
-	case s == slotPromptFeedback && k == "blockReason":
+	case s == slotPromptFeedback && (k == "blockReason" || k == "block_reason"):
 		return slotBlock
 	case s == slotContentBlock && k == "text":
 		return slotText
 	case s == slotContentBlock && (k == "thinking" || k == "data" || k == "input" || k == "content"):
 		return slotSub
-	case s == slotOutput && k == "message":
-		return slotMessage
+	case s == slotOutput:
+		return outputKey(k)
+	case s == slotResponse && k == "candidates":
+		return slotCandidates
+	case s == slotResponse && k == "usageMetadata":
+		return slotUsage
+	case s == slotResponse && k == "promptFeedback":
+		return slotPromptFeedback
 	case s == slotOutputItem && k == "content":
 		return slotParts
 	case s == slotOutputItem && (k == "arguments" || k == "summary" || k == "result"):
@@ -267,6 +295,22 @@ func innerKey(s slot, key []byte) slot {
 		return slotResponseError
 	case s == slotResponse && k == "status":
 		return slotStatus
+	}
+	return slotSkip
+}
+
+// outputKey is for the hosts that put all of an answer into an output: Bedrock its
+// message, Qwen what others have at the top.
+func outputKey(key string) slot {
+	switch key {
+	case "message":
+		return slotMessage
+	case "choices":
+		return slotChoices
+	case "text":
+		return slotText
+	case "finish_reason":
+		return slotStop
 	}
 	return slotSkip
 }

@@ -58,7 +58,6 @@ func (g *glance) object(in slot, depth int) bool {
 		if len(key) > maxKey {
 			key = nil
 		}
-		g.ev.key(in)
 		if !g.value(g.next(), child(in, key), depth+1) {
 			return false
 		}
@@ -161,11 +160,11 @@ func (g *glance) takeString(text []byte, escaped bool, in slot) bool {
 	switch {
 	case in == slotBytes:
 		return false
-	case in >= slotType && in <= slotCode:
+	case in >= slotType && in <= slotCode, in == slotException:
 		if escaped || len(text) > keepScalar {
 			return false
 		}
-	case in != slotMessage && (in < slotError || in > slotResponseError):
+	case in != slotMessage && (in < slotError || in > slotErrors):
 		return true
 	}
 	g.s.slot, g.s.n, g.s.val = in, len(text), text
@@ -182,7 +181,7 @@ func (g *glance) number(in slot) bool {
 	switch {
 	case in >= slotError && in <= slotResponseError, len(text) > keepScalar:
 		return false
-	case in == slotIndex, in == slotCode, in >= slotCount:
+	case in == slotIndex, in == slotFinish, in == slotCode, in >= slotCount:
 		g.s.slot, g.s.val = in, text
 		g.ev.number(&g.s, 0)
 	}

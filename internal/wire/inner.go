@@ -11,7 +11,7 @@ import (
 func mayHoldError(raw []byte) bool {
 	return bytes.Contains(raw, []byte(`"error`)) || bytes.Contains(raw, []byte(`failed"`)) ||
 		bytes.Contains(raw, []byte(`xception`)) ||
-		bytes.Contains(raw, []byte(`"code"`)) && bytes.Contains(raw, []byte(`"message"`))
+		bytes.Contains(raw, []byte(`"code"`)) && (bytes.Contains(raw, []byte(`"message"`)) || bytes.Contains(raw, []byte(`"msg"`)))
 }
 
 // hasError reports whether an object that came under status 200 is an error.
@@ -88,7 +88,7 @@ func isFlatError(m map[string]any) bool {
 	case "", "0", "200", "ok", "success":
 		return false
 	}
-	return prose(m["message"]) != ""
+	return prose(m["message"]) != "" || prose(m["msg"]) != ""
 }
 
 // statusNames gives the status that a name stands for, for errors that came
@@ -122,6 +122,17 @@ var statusNames = []struct {
 	}},
 }
 
+// statusWords does so for names that no host has been seen to use, by their words.
+var statusWords = []struct {
+	status int
+	groups [][]string
+}{
+	{429, [][]string{{"throttling"}, {"throttled"}, {"rate", "limit"}, {"rate", "limited"}, {"ratelimit"}}},
+	{503, busyNames},
+	{504, [][]string{{"timeout"}, {"timed", "out"}}},
+	{400, [][]string{{"invalid", "parameter"}, {"invalid", "argument"}, {"invalid", "request"}, {"invalid", "input"}, {"bad", "request"}}},
+}
+
 // innerStatus is the status that an error would have had, had it not come
 // under another: its own number, or what its names, its number space and at
 // last its words say. An error that says nothing is a server error.
@@ -134,6 +145,11 @@ func (e *envelope) innerStatus() int {
 			if e.names[name] {
 				return row.status
 			}
+		}
+	}
+	for _, row := range statusWords {
+		if e.wordedIn(row.groups) {
+			return row.status
 		}
 	}
 	for _, status := range [...]int{e.spaceStatus(), e.otherHTTP, e.spokenStatus()} {

@@ -64,14 +64,14 @@ func (d *Decoder) learn() {
 func (d *Decoder) says() bool {
 	e := &d.ev
 	switch {
-	case e.kind == kindMessageDelta, e.kind == kindMessageStart:
+	case e.kind == kindMessageDelta, e.kind == kindMessageStart, e.kind == kindCohereEnd:
 		return false
 	case e.kind >= kindResponse:
 		if e.kind != kindResponseText {
 			e.text = e.text[:0]
 		}
 		// What a done event repeats is news only if nothing came before it.
-		return e.delta || e.whole && e.kind == kindResponseDone && d.totals.content == 0
+		return e.delta || e.whole && (e.kind == kindResponseDelta || e.kind == kindResponseDone && d.totals.content == 0)
 	}
 	return e.content || e.delta
 }
@@ -98,6 +98,11 @@ func (d *Decoder) endings(end int) {
 		t.terminal, t.finish = "message_delta", e.stop
 	case e.kind == kindMessageStop:
 		d.terminate("message_stop", t.finish, end)
+	case e.kind == kindCohereEnd && failureFinish(e.stop):
+		d.failFinish(e.stop, end)
+		return
+	case e.kind == kindCohereEnd:
+		d.terminate("message-end", e.stop, end)
 	case e.kind == kindResponseCompleted:
 		d.terminate("response.completed", or(e.status, "completed"), end)
 	case e.kind == kindResponseIncomplete:
