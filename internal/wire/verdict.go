@@ -98,11 +98,8 @@ func (d *Decoder) endings(end int) {
 		t.terminal, t.finish = "message_delta", e.stop
 	case e.kind == kindMessageStop:
 		d.terminate("message_stop", t.finish, end)
-	case e.kind == kindCohereEnd && failureFinish(e.stop):
-		d.failFinish(e.stop, end)
-		return
 	case e.kind == kindCohereEnd:
-		d.terminate("message-end", e.stop, end)
+		d.cohereEnd(end)
 	case e.kind == kindResponseCompleted:
 		d.terminate("response.completed", or(e.status, "completed"), end)
 	case e.kind == kindResponseIncomplete:
@@ -116,6 +113,15 @@ func (d *Decoder) endings(end int) {
 	}
 	if !before && t.whole() && d.p.AfterFinish == 0 {
 		d.p.AfterFinish = end
+	}
+}
+
+// cohereEnd takes Cohere's last event, whose reason may be a failure.
+func (d *Decoder) cohereEnd(end int) {
+	if stop := d.ev.stop; failureFinish(stop) {
+		d.failFinish(stop, end)
+	} else {
+		d.terminate("message-end", stop, end)
 	}
 }
 
