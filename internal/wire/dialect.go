@@ -148,7 +148,7 @@ func (e *event) str(s *scanner, end int) {
 	case slotMessage:
 		e.message = true
 	case slotCode:
-		e.code = true
+		e.code = !isSuccess(s.val)
 	case slotError, slotGroqError, slotChoiceError, slotResponseError:
 		if !meansNothing(s.val) {
 			e.fault(s.slot)
@@ -208,9 +208,7 @@ func (e *event) number(s *scanner, end int) {
 			e.cur.finish = string(s.val) // an enum by its number; zero is for not yet
 		}
 	case s.slot == slotCode:
-		// Zero and the like are how some hosts spell success.
-		v, ok := parseCount(s.val)
-		e.code = !ok || v >= 300 && v != 20000
+		e.code = !isSuccess(s.val)
 	case s.slot >= slotError && s.slot <= slotResponseError:
 		if v, ok := parseCount(s.val); !ok || v != 0 {
 			e.fault(s.slot)

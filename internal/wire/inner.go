@@ -84,11 +84,24 @@ func isFlatError(m map[string]any) bool {
 			return false
 		}
 	}
-	switch fold(label(m["code"])) {
-	case "", "0", "200", "ok", "success":
+	if isSuccess([]byte(label(m["code"]))) {
 		return false
 	}
 	return prose(m["message"]) != "" || prose(m["msg"]) != ""
+}
+
+// isSuccess reports whether a code is one by which some hosts spell success, whether
+// it is a number or a string, or none at all.
+func isSuccess(code []byte) bool {
+	if v, ok := parseCount(code); ok {
+		return v < 300 || v == 20000
+	}
+	for _, word := range [...]string{"", "ok", "success"} {
+		if strings.EqualFold(string(code), word) {
+			return true
+		}
+	}
+	return meansNothing(code)
 }
 
 // statusNames gives the status that a name stands for, for errors that came
