@@ -13,10 +13,13 @@ type event struct {
 	isError   bool // "object": "error", or an AWS exception
 	errors    bool // a list of errors that is not empty
 	declined  bool // "success": false
+	exception bool // an AWS exception as a member
+	members   int  // of the root
 	isBody    bool // "object": "response"
 	code      bool
 	message   bool // a message that is a string
 	choiceKey bool
+	bodied    bool // an answer where Bedrock, Qwen or Anthropic have it
 	candKey   bool
 	done      doneState
 	stop      string
@@ -71,7 +74,7 @@ func (e *event) limit(s slot) int {
 		return keepFrame
 	case s >= slotCount, s >= slotType && s <= slotCode, s == slotException:
 		return keepScalar
-	case s >= slotError && s <= slotResponseError:
+	case s >= slotError && s <= slotErrors:
 		return len("none") + 1 // enough to tell a word that means nothing
 	case e.collect && (s == slotText || s == slotDelta || s == slotChoiceText || s == slotPart || s == slotParts || s == slotResponse):
 		return int(^uint(0) >> 1)
@@ -90,8 +93,10 @@ func (e *event) open(s slot, array bool) {
 		if !array {
 			e.cur = choice{}
 		}
-	case slotErrors:
-		e.errors = e.errors || !array
+	case slotUnion:
+		e.exception = e.exception || !array
+	case slotOutput, slotParts:
+		e.bodied = true
 	case slotPart:
 		if !array {
 			e.thought = false
@@ -118,6 +123,13 @@ func (e *event) close(s slot) {
 func (e *event) fault(s slot) {
 	if e.place == 0 {
 		e.place = s
+	}
+}
+
+// key is called for every key of an object in slot s.
+func (e *event) key(s slot) {
+	if s == slotRoot {
+		e.members++
 	}
 }
 
@@ -154,7 +166,7 @@ func (e *event) str(s *scanner, end int) {
 			e.fault(s.slot)
 		}
 	case slotErrors:
-		e.errors = true
+		e.errors = e.errors || !meansNothing(s.val)
 	case slotBytes:
 		e.inner = append(e.inner[:0], s.val...)
 	default:
@@ -209,6 +221,9 @@ func (e *event) number(s *scanner, end int) {
 		}
 	case s.slot == slotCode:
 		e.code = !isSuccess(s.val)
+	case s.slot == slotErrors:
+		v, ok := parseCount(s.val)
+		e.errors = e.errors || !ok || v != 0
 	case s.slot >= slotError && s.slot <= slotResponseError:
 		if v, ok := parseCount(s.val); !ok || v != 0 {
 			e.fault(s.slot)
@@ -225,6 +240,8 @@ func (e *event) literal(s slot, kind byte) {
 		e.done = doneFalse
 	case kind == 'f' && s == slotSuccess:
 		e.declined = true
+	case kind == 't' && s == slotErrors:
+		e.errors = true
 	case kind == 't' && s == slotThought:
 		e.thought = true
 	case kind == 't' && s >= slotError && s <= slotResponseError:

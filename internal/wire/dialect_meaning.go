@@ -8,10 +8,10 @@ func (e *event) failed() bool {
 	switch {
 	case e.place != 0, e.isError, e.kind == kindError, e.kind == kindResponseFailed:
 		return true
-	case e.isBody && e.status == "failed", e.declined && e.errors:
+	case e.isBody && e.status == "failed", e.declined && e.errors, e.exception && e.members == 1:
 		return true
 	}
-	return e.code && e.message && !e.choiceKey && !e.candKey && e.kind <= kindOther
+	return e.code && e.message && !e.choiceKey && !e.candKey && !e.bodied && e.kind <= kindOther
 }
 
 // finish is the word with which the event itself ends an answer.

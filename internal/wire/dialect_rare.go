@@ -55,7 +55,7 @@ func rarerRootKey(key []byte) slot {
 		return slotException
 	}
 	if bytes.HasSuffix(key, []byte("Exception")) {
-		return slotError // the member of an AWS event union
+		return slotUnion
 	}
 	return slotSkip
 }

@@ -55,6 +55,7 @@ const (
 	slotGroqError
 	slotChoiceError
 	slotResponseError
+	slotUnion  // the member of an AWS event union that is an exception
 	slotErrors // a list of them, which is one only without success
 
 	// Counts of tokens: slotCount+i is the field i of a usage.

@@ -58,6 +58,7 @@ func (g *glance) object(in slot, depth int) bool {
 		if len(key) > maxKey {
 			key = nil
 		}
+		g.ev.key(in)
 		if !g.value(g.next(), child(in, key), depth+1) {
 			return false
 		}
@@ -179,7 +180,7 @@ func (g *glance) number(in slot) bool {
 	}
 	text := g.b[start:g.i]
 	switch {
-	case in >= slotError && in <= slotResponseError, len(text) > keepScalar:
+	case in >= slotError && in <= slotErrors, len(text) > keepScalar:
 		return false
 	case in == slotIndex, in == slotFinish, in == slotCode, in >= slotCount:
 		g.s.slot, g.s.val = in, text

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ func hasError(m map[string]any) bool {
 		return true
 	case strings.HasSuffix(label(m["__type"]), "Exception"):
 		return true
-	case m["success"] == false && len(asList(m["errors"])) > 0:
+	case m["success"] == false && carriesError(m["errors"]):
 		return true
 	}
 	for _, holder := range [...]string{"response", "x_groq"} {
@@ -57,7 +58,7 @@ func carriesError(v any) bool {
 		}
 		return false
 	case []any:
-		return len(t) > 0
+		return slices.ContainsFunc(t, carriesError)
 	case cutString:
 		return t != ""
 	case string:

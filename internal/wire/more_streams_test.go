@@ -117,6 +117,8 @@ func TestAnswersUnder200InOtherShapes(t *testing.T) {
 		{name: "a code of success that is a string", typ: plain, body: `{"code":"200","message":"OK","data":{"text":"Hi"}}`, want: "complete"},
 		{name: "a code of success in words", typ: plain, body: `{"code":"Success","message":"Request done","data":{"text":"Hi"}}`, want: "complete"},
 		{name: "a small code beside a greeting", typ: plain, body: `{"code":1,"message":"Hello"}`, want: "complete"},
+		{name: "an exception that is all there is", typ: plain, body: `{"throttlingException":{"message":"Slow down"}}`, want: "rate_limit first"},
+		{name: "an exception beside an answer", typ: plain, body: `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"lastException":{"message":"x"}}`, want: "complete", text: "a"},
 		{name: "an error of zero", typ: plain, body: `{"error":0,"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, want: "complete", text: "a"},
 		{name: "an error of None", typ: plain, body: `{"error":"None","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, want: "complete", text: "a"},
 		{name: "errors without failure", typ: plain, body: `{"success":true,"errors":[{"code":1,"message":"warning"}],"result":{"response":"Hi"}}`, want: "complete"},

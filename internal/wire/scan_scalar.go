@@ -43,6 +43,7 @@ func (s *scanner) quote() int {
 		key = nil
 	}
 	parent := slot(s.stack[len(s.stack)-1])
+	s.ev.key(parent)
 	s.slot = child(parent, key)
 	return 1
 }
