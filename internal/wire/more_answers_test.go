@@ -137,6 +137,7 @@ func TestErrorsInOtherWords(t *testing.T) {
 		{name: "a budget of thought that is too small", status: 400, body: "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"thinking.enabled.budget_tokens: Input should be greater than or equal to 1024\"}}", want: ClassInvalidRequest},
 		{name: "a balancer that is out of hosts", status: 429, body: `{"error":{"message":"The load balancer ran out of healthy targets"}}`, want: ClassRateLimit},
 		{name: "a bill that cannot be looked up", status: 503, body: `{"error":{"code":"billing_service_unavailable","message":"x"}}`, want: ClassOverloaded},
+		{name: "a question of money outside of JSON", status: 429, body: "insufficient funds? no: too many requests", want: ClassRateLimit},
 		{name: "a minute and a day", status: 429, body: `{"error":{"message":"Rate limit reached. Limit: 3 / min and 200 / day."}}`, want: ClassRateLimit},
 		{name: "a rate of the free tier", status: 429, body: `{"error":{"type":"free_tier_rate_limit","message":"Free tier users are limited to 5 calls per minute."}}`, want: ClassRateLimit},
 		{name: "an own rate in times of high demand", status: 429, body: `{"error":{"type":"tokens","code":"rate_limit_exceeded","message":"Limits are lower due to high demand."}}`, want: ClassRateLimit},

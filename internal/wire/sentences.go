@@ -31,10 +31,12 @@ var (
 	busyWords   = []string{"overloaded", "high demand", "over capacity", "at capacity", "no capacity", "server busy", "server is busy", "访问量过大", "服务器繁忙"}
 )
 
-// sentence holds for an error one sentence of which has a word of every group.
+// sentence holds for an error one sentence of which has a word of every group. It
+// must be a field of the error: the prose of whatever stands in front of the
+// provider may speak of anything.
 func sentence(groups [][]string) func(*answer) bool {
 	return func(a *answer) bool {
-		for rest := a.words; rest != ""; {
+		for rest := a.words; a.json && rest != ""; {
 			var one string
 			if one, rest = cutSentence(rest); hasEach(one, groups) {
 				return true
