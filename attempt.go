@@ -28,6 +28,7 @@ func (f attemptOption) applyAttempt(c *attemptConfig) { f(c) }
 func (f attemptOption) applyTimeout(c *config)        { f(&c.attempt) }
 
 type attemptConfig struct {
+	nils         flaws         // nil options
 	header       time.Duration // 0 means no limit
 	firstContent time.Duration // 0 means no limit
 	idle         time.Duration // 0 means no limit
@@ -46,12 +47,14 @@ func defaultAttemptConfig() attemptConfig {
 
 func (c *attemptConfig) apply(opts []AttemptOption) {
 	for _, opt := range opts {
-		opt.applyAttempt(c)
+		if !c.nils.missing(opt == nil) {
+			opt.applyAttempt(c)
+		}
 	}
 }
 
 func (c *attemptConfig) validate() error {
-	var f flaws
+	f := c.nils
 	f.add(c.header < 0, "HeaderTimeout(%v): must not be negative", c.header)
 	f.add(c.firstContent < 0, "FirstContent(%v): must not be negative", c.firstContent)
 	f.add(c.idle < 0, "Idle(%v): must not be negative", c.idle)

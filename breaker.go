@@ -16,6 +16,7 @@ type breakerOption func(*breakerConfig)
 func (f breakerOption) applyBreaker(c *breakerConfig) { f(c) }
 
 type breakerConfig struct {
+	nils     flaws // nil options
 	inARow   int
 	ratio    float64
 	window   time.Duration
@@ -36,7 +37,9 @@ func defaultBreakerConfig() breakerConfig {
 
 func (c *breakerConfig) apply(opts []BreakerOption) {
 	for _, opt := range opts {
-		opt.applyBreaker(c)
+		if !c.nils.missing(opt == nil) {
+			opt.applyBreaker(c)
+		}
 	}
 }
 
@@ -44,7 +47,7 @@ func (c *breakerConfig) apply(opts []BreakerOption) {
 func (c *breakerConfig) leavesOverload() bool { return c.paced && !c.own }
 
 func (c *breakerConfig) validate() error {
-	var f flaws
+	f := c.nils
 	f.add(c.inARow < 1, "TripAfter(%d): must be at least 1", c.inARow)
 	f.add(!(c.ratio > 0 && c.ratio <= 1) || c.window < time.Second || c.minimum < 1,
 		"TripRatio(%v, %v, %d): the ratio must be above 0 and at most 1, the window at least 1s, the minimum at least 1",

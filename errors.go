@@ -216,6 +216,13 @@ func (f *flaws) add(wrong bool, format string, args ...any) {
 	}
 }
 
+// missing notes a nil option, which a helper of the caller's may have returned, and
+// reports whether it is one.
+func (f *flaws) missing(is bool) bool {
+	f.add(is, "an option is nil: leave it out")
+	return is
+}
+
 // must panics on an invalid option of a layer: the caller wrote it into the
 // program, as with time.NewTicker(0). New returns the same error instead.
 func must(err error) {

@@ -20,7 +20,7 @@ func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled fu
 	}
 	contentType := resp.Header.Get("Content-Type")
 	if c.noGuard || contentType == "" || resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent ||
-		resp.Header.Get("Content-Encoding") != "" && !resp.Uncompressed {
+		encoded(resp) && !resp.Uncompressed {
 		return nil
 	}
 	declared, due := wire.Declared(contentType), inference(req)
@@ -59,6 +59,13 @@ func (g *guard) begins(req *http.Request, resp *http.Response, within time.Durat
 		g.clock.waited = time.Since(began)
 	}
 	return true
+}
+
+// encoded reports whether the body of resp is compressed, or whatever else: its bytes
+// are not those of the answer.
+func encoded(resp *http.Response) bool {
+	encoding := headerOf(resp, "Content-Encoding")
+	return encoding != "" && !strings.EqualFold(encoding, "identity")
 }
 
 // answers reports whether text, which says of itself that it is just that, may

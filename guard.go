@@ -1,11 +1,11 @@
 package steady
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/steadyhttp/steady/internal/wire"
@@ -24,6 +24,7 @@ type guard struct {
 	seen     int64         // bytes that dec has seen
 	passed   int64         // bytes that the reader has had
 	forged   int64         // where the [DONE] behind an error begins; 0 for nowhere
+	matched  int           // of a line behind an error, how much is the name of a data field; -1 for another line
 	partial  int64         // size of the unfinished event when it last counted as content
 	opened   bool          // content was among the bytes read ahead
 	finished bool          // the answer is whole; its usage may still come
@@ -91,23 +92,32 @@ func (g *guard) note(p []byte, pr wire.Progress) {
 	g.terminal = g.terminal || pr.AfterTerminal > 0
 	g.finished = g.finished || pr.AfterFinish > 0
 	if _, _, failed := g.dec.Failure(); failed && g.forged == 0 && g.dec.Form() == wire.FormSSE {
-		if i := sentinel(p[pr.AfterError:], pr.AfterTerminal > pr.AfterError); i >= 0 {
+		if i := g.sentinel(p[pr.AfterError:]); i >= 0 {
 			g.forged = g.seen + int64(pr.AfterError+i)
 		}
 	}
 	g.seen += int64(len(p))
 }
 
-// sentinel returns where the line with [DONE] begins in p, or -1. ended tells that
-// it ends there, wherever it began.
-func sentinel(p []byte, ended bool) int {
-	i := bytes.Index(p, []byte("[DONE]"))
-	start := bytes.LastIndexByte(p[:max(i, 0)], '\n') + 1
-	switch {
-	case i >= 0 && string(bytes.TrimSpace(p[start:i])) == "data:":
-		return start
-	case ended:
-		return 0
+// sentinel looks for a [DONE] in p, which comes behind an error, and returns where
+// its line begins, or 0 if that was before p. It returns -1 if there is none. What
+// may yet become one counts too: the bytes that tell may come too late to hold it
+// back, and nothing behind an error matters.
+func (g *guard) sentinel(p []byte) int {
+	const field, done = "data:", "[DONE]"
+	start := 0
+	for i, c := range p {
+		switch {
+		case c == '\n' || c == '\r':
+			g.matched, start = 0, i+1
+		case g.matched < 0 || g.matched == len(field) && c == ' ':
+		case g.matched < len(field) && c == field[g.matched]:
+			g.matched++
+		case g.matched == len(field) && strings.HasPrefix(done, string(p[i:min(len(p), i+len(done))])):
+			return start
+		default:
+			g.matched = -1
+		}
 	}
 	return -1
 }

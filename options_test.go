@@ -98,6 +98,13 @@ func invalidOptions() []invalid {
 	attempt("FirstEvent(-2s): ", steady.FirstEvent(-2*time.Second))
 	attempt("WithKey(nil): ", steady.WithKey(nil))
 
+	retry("an option is nil: ", nil)
+	breaker("an option is nil: ", nil)
+	limit("an option is nil: ", 1, 1, nil)
+	attempt("an option is nil: ", nil)
+	only("an option is nil: ", nil)
+	only("an option is nil: ", steady.WithPace(nil))
+
 	only("WithConcurrency(0): ", steady.WithConcurrency(0))
 	only("WithConcurrency(-1): ", steady.WithConcurrency(-1))
 	only("MaxWait(-2s): ", steady.MaxWait(-2*time.Second))

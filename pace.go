@@ -41,7 +41,9 @@ func WithPace(opts ...PaceOption) QueueOption {
 	return queueOption(func(c *limitConfig) {
 		c.pace = paceConfig{on: true}
 		for _, opt := range opts {
-			opt.applyPace(&c.pace)
+			if !c.nils.missing(opt == nil) {
+				opt.applyPace(&c.pace)
+			}
 		}
 	})
 }

@@ -16,6 +16,7 @@ type limitOption func(*limitConfig)
 func (f limitOption) applyLimit(c *limitConfig) { f(c) }
 
 type limitConfig struct {
+	nils         flaws   // nil options
 	limited      bool    // by rate and burst
 	rate         float64 // per second
 	burst        int
@@ -40,12 +41,14 @@ func defaultLimitConfig() limitConfig {
 func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
 	c.limited, c.rate, c.burst = true, perSecond, burst
 	for _, opt := range opts {
-		opt.applyLimit(c)
+		if !c.nils.missing(opt == nil) {
+			opt.applyLimit(c)
+		}
 	}
 }
 
 func (c *limitConfig) validate() error {
-	var f flaws
+	f := c.nils
 	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1),
 		"RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", c.rate, c.burst)
 	f.add(c.initialSet && (c.initial < 0 || c.initial > c.burst), "InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst)

@@ -15,6 +15,7 @@ type retryOption func(*retryConfig)
 func (f retryOption) applyRetry(c *retryConfig) { f(c) }
 
 type retryConfig struct {
+	nils           flaws // nil options
 	maxAttempts    int
 	backoff        backoff
 	within         time.Duration
@@ -38,12 +39,14 @@ func defaultRetryConfig() retryConfig {
 
 func (c *retryConfig) apply(opts []RetryOption) {
 	for _, opt := range opts {
-		opt.applyRetry(c)
+		if !c.nils.missing(opt == nil) {
+			opt.applyRetry(c)
+		}
 	}
 }
 
 func (c *retryConfig) validate() error {
-	var f flaws
+	f := c.nils
 	f.add(c.maxAttempts < 1, "MaxAttempts(%d): must be at least 1", c.maxAttempts)
 	b := &c.backoff
 	f.add(b.first <= 0 || b.longest < b.first, "Delays(%v, %v): the first must be positive, the longest not shorter", b.first, b.longest)

@@ -46,7 +46,9 @@ type Transport struct {
 func New(opts ...Option) (*Transport, error) {
 	c := defaultConfig()
 	for _, opt := range opts {
-		opt.apply(&c)
+		if !c.nils.missing(opt == nil) {
+			opt.apply(&c)
+		}
 	}
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -131,6 +133,7 @@ type config struct {
 	retry   retryConfig
 	attempt attemptConfig
 	errs    []error
+	nils    flaws // nil options
 }
 
 func defaultConfig() config {
@@ -144,7 +147,7 @@ func defaultConfig() config {
 }
 
 func (c *config) validate() error {
-	errs := append(c.errs, c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate(), c.dial.validate())
+	errs := append(append(c.errs, c.nils...), c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate(), c.dial.validate())
 	if c.base != nil && c.dial.set {
 		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout are for the default base; set them on the one given to WithBase"))
 	}
@@ -206,7 +209,9 @@ func WithConcurrency(max int) Option {
 func WithTimeouts(opts ...TimeoutOption) Option {
 	return option(func(c *config) {
 		for _, opt := range opts {
-			opt.applyTimeout(c)
+			if !c.nils.missing(opt == nil) {
+				opt.applyTimeout(c)
+			}
 		}
 	})
 }

@@ -14,7 +14,7 @@ func (a *attempt) usual(req *http.Request, resp *http.Response) bool {
 	c := &a.t.cfg
 	return !c.noGuard && c.firstEvent > 0 && resp.StatusCode == http.StatusOK &&
 		resp.ContentLength > 0 && resp.ContentLength <= aheadBytes && !bodyless(resp) &&
-		headerOf(resp, "Content-Encoding") == "" && wire.Declared(headerOf(resp, "Content-Type")) == wire.FormJSON && inference(req)
+		!encoded(resp) && wire.Declared(headerOf(resp, "Content-Type")) == wire.FormJSON && inference(req)
 }
 
 // whole reads and judges the usual answer at once. That takes neither a goroutine

@@ -16,6 +16,12 @@ func named(names ...string) func(*answer) bool {
 	}
 }
 
+// spelled holds for a code or type that is written just so, where in another
+// spelling it is a name that says nothing.
+func spelled(name string) func(*answer) bool {
+	return func(a *answer) bool { return a.code == name || a.typ == name }
+}
+
 // coded holds for Zhipu's numbers, which always stand in an error object. Flat
 // numbers are of other hosts and mean other things: 1300 is Mistral's rate limit.
 func coded(codes ...string) func(*answer) bool {
@@ -114,6 +120,8 @@ func (e *envelope) figure(word string) (uint64, bool) {
 // violated quota or a time beside it, Gemini means a minute by the same words,
 // and a body that broke off may have had one.
 func bareQuota(a *answer) bool {
-	return !a.partial && a.says("exceeded your current quota") && !a.violates(func(string) bool { return true }) &&
-		!a.asked.ok && !a.window.ok && !a.body.ok && !a.refill.ok
+	return !a.partial && a.says("exceeded your current quota") && !a.violates(func(string) bool { return true }) && !a.timed()
 }
+
+// timed reports whether the answer names a time, of whatever kind.
+func (a *answer) timed() bool { return a.asked.ok || a.window.ok || a.body.ok || a.refill.ok }

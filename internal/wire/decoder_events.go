@@ -56,14 +56,14 @@ func (d *Decoder) learn() {
 func (d *Decoder) says() bool {
 	e := &d.ev
 	switch {
-	case e.kind == kindMessageDelta, e.kind == kindMessageStart:
+	case e.kind == kindMessageDelta, e.kind == kindMessageStart, e.kind == kindCohereEnd:
 		return false
 	case e.kind >= kindResponse:
 		if e.kind != kindResponseText {
 			e.text = e.text[:0]
 		}
 		// What a done event repeats is news only if nothing came before it.
-		return e.delta || e.whole && e.kind == kindResponseDone && d.totals.content == 0
+		return e.delta || e.whole && (e.kind == kindResponseDelta || e.kind == kindResponseDone && d.totals.content == 0)
 	}
 	return e.content || e.delta
 }
@@ -90,6 +90,8 @@ func (d *Decoder) endings(end int) {
 		t.terminal, t.finish = "message_delta", e.stop
 	case e.kind == kindMessageStop:
 		d.terminate("message_stop", t.finish, end)
+	case e.kind == kindCohereEnd:
+		d.cohereEnd(end)
 	case e.kind == kindResponseCompleted:
 		d.terminate("response.completed", cmp.Or(e.status, "completed"), end)
 	case e.kind == kindResponseIncomplete:
@@ -103,6 +105,15 @@ func (d *Decoder) endings(end int) {
 	}
 	if !before && t.whole() && d.p.AfterFinish == 0 {
 		d.p.AfterFinish = end
+	}
+}
+
+// cohereEnd takes Cohere's last event, whose reason may be a failure.
+func (d *Decoder) cohereEnd(end int) {
+	if stop := d.ev.stop; failureFinish(stop) {
+		d.failFinish(stop, end)
+	} else {
+		d.terminate("message-end", stop, end)
 	}
 }
 

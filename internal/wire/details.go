@@ -42,3 +42,29 @@ func (e *envelope) violates(quota func(id string) bool) bool {
 	}
 	return false
 }
+
+// quote takes in the provider's own error, which a relay hands on beside one of its
+// own that says no more than that, and returns the message of both. What the
+// provider calls the error counts where it speaks of the request; what account of
+// the relay's is out of money there is not the caller's.
+func (e *envelope) quote(message string, quoted map[string]any) string {
+	switch e.codeHTTP {
+	case 400, 413, 422:
+		e.nameFields(quoted)
+	case 429:
+		e.quoted = strings.ToLower(unquoted(firstProse(quoted, 0)))
+		return message
+	default:
+		return message
+	}
+	return message + "\n" + firstProse(quoted, 0)
+}
+
+// quotedObject returns the object that a text is, or nothing.
+func quotedObject(s string) map[string]any {
+	if s = strings.TrimSpace(s); !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") {
+		return nil
+	}
+	v, _ := parsePrefix([]byte(s))
+	return firstObject(v, 0)
+}

@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // An event is what one frame of a stream, or one plain body, turned out to
 // hold. A scanner fills it; a Decoder takes note of it when the frame counts.
 type event struct {
@@ -8,11 +10,16 @@ type event struct {
 	content   bool // text, reasoning, tool call or media
 	delta     bool // a delta of the root has such content
 	whole     bool // content that deltas have brought already, as a rule
-	isError   bool // "object": "error"
+	isError   bool // "object": "error", or an AWS exception
+	errors    bool // a list of errors that is not empty
+	declined  bool // "success": false
+	exception bool // an AWS exception as a member
+	members   int  // of the root
 	isBody    bool // "object": "response"
 	code      bool
 	message   bool // a message that is a string
 	choiceKey bool
+	bodied    bool // an answer where Bedrock, Qwen or Anthropic have it
 	candKey   bool
 	done      doneState
 	stop      string
@@ -65,8 +72,10 @@ func (e *event) limit(s slot) int {
 	switch {
 	case s == slotBytes:
 		return keepFrame
-	case s >= slotCount, s >= slotType && s <= slotCode:
+	case s >= slotCount, s >= slotType && s <= slotCode, s == slotException:
 		return keepScalar
+	case s >= slotError && s <= slotErrors:
+		return len("none") + 1 // enough to tell a word that means nothing
 	case e.collect && (s == slotText || s == slotDelta || s == slotChoiceText || s == slotPart || s == slotParts || s == slotResponse):
 		return int(^uint(0) >> 1)
 	}
@@ -84,6 +93,10 @@ func (e *event) open(s slot, array bool) {
 		if !array {
 			e.cur = choice{}
 		}
+	case slotUnion:
+		e.exception = e.exception || !array
+	case slotOutput, slotParts:
+		e.bodied = true
 	case slotPart:
 		if !array {
 			e.thought = false
@@ -107,16 +120,16 @@ func (e *event) close(s slot) {
 	}
 }
 
-// key is called for every key of an object in slot s.
-func (e *event) key(s slot) {
-	if s >= slotError && s <= slotResponseError {
-		e.fault(s)
-	}
-}
-
 func (e *event) fault(s slot) {
 	if e.place == 0 {
 		e.place = s
+	}
+}
+
+// key is called for every key of an object in slot s.
+func (e *event) key(s slot) {
+	if s == slotRoot {
+		e.members++
 	}
 }
 
@@ -147,9 +160,13 @@ func (e *event) str(s *scanner, end int) {
 	case slotMessage:
 		e.message = true
 	case slotCode:
-		e.code = true
+		e.code = !isSuccess(s.val)
 	case slotError, slotGroqError, slotChoiceError, slotResponseError:
-		e.fault(s.slot)
+		if !meansNothing(s.val) {
+			e.fault(s.slot)
+		}
+	case slotErrors:
+		e.errors = e.errors || !meansNothing(s.val)
 	case slotBytes:
 		e.inner = append(e.inner[:0], s.val...)
 	default:
@@ -167,12 +184,14 @@ func (e *event) word(s *scanner) {
 	case slotType:
 		e.kind = kindOf(val)
 	case slotObject:
-		e.isError = string(val) == "error"
+		e.isError = e.isError || string(val) == "error"
 		e.isBody = string(val) == "response"
 	case slotStatus:
 		e.status = intern(val)
+	case slotException:
+		e.isError = e.isError || bytes.HasSuffix(val, []byte("Exception"))
 	case slotStop:
-		e.stop = intern(val)
+		e.stop = reason(val)
 	case slotFinish:
 		e.cur.finish = reason(val)
 	case slotBlock:
@@ -196,10 +215,15 @@ func (e *event) number(s *scanner, end int) {
 		} else {
 			e.cur.index = maxChoices - 1
 		}
+	case s.slot == slotFinish:
+		if v, ok := parseCount(s.val); ok && v != 0 {
+			e.cur.finish = string(s.val) // an enum by its number; zero is for not yet
+		}
 	case s.slot == slotCode:
-		// Zero and the like are how some hosts spell success.
+		e.code = !isSuccess(s.val)
+	case s.slot == slotErrors:
 		v, ok := parseCount(s.val)
-		e.code = !ok || v >= 300 && v != 20000
+		e.errors = e.errors || !ok || v != 0
 	case s.slot >= slotError && s.slot <= slotResponseError:
 		if v, ok := parseCount(s.val); !ok || v != 0 {
 			e.fault(s.slot)
@@ -214,6 +238,10 @@ func (e *event) literal(s slot, kind byte) {
 		e.done = doneTrue
 	case kind == 'f' && s == slotDone:
 		e.done = doneFalse
+	case kind == 'f' && s == slotSuccess:
+		e.declined = true
+	case kind == 't' && s == slotErrors:
+		e.errors = true
 	case kind == 't' && s == slotThought:
 		e.thought = true
 	case kind == 't' && s >= slotError && s <= slotResponseError:

@@ -1,15 +1,17 @@
 package wire
 
+import "strings"
+
 // failed reports whether the event is an error in any of the shapes that are
 // in use. A null, empty or nested error is none.
 func (e *event) failed() bool {
 	switch {
 	case e.place != 0, e.isError, e.kind == kindError, e.kind == kindResponseFailed:
 		return true
-	case e.isBody && e.status == "failed":
+	case e.isBody && e.status == "failed", e.declined && e.errors, e.exception && e.members == 1:
 		return true
 	}
-	return e.code && e.message && !e.choiceKey && !e.candKey && e.kind <= kindOther
+	return e.code && e.message && !e.choiceKey && !e.candKey && !e.bodied && e.kind <= kindOther
 }
 
 // finish is the word with which the event itself ends an answer.
@@ -38,7 +40,7 @@ func (e *event) pure() bool {
 	}
 	says := e.content || e.delta
 	switch e.kind {
-	case kindNone, kindOther, kindBlock:
+	case kindNone, kindOther, kindBlock, kindCohere:
 	case kindResponseText, kindResponseDelta:
 		says = e.delta
 	default:
@@ -50,11 +52,17 @@ func (e *event) pure() bool {
 
 // failureFinish reports whether a finish reason says that the answer failed.
 func failureFinish(reason string) bool {
-	switch reason {
-	case "error", "network_error", "insufficient_system_resource":
-		return true
+	for _, failed := range [...]string{"error", "network_error", "insufficient_system_resource"} {
+		if strings.EqualFold(reason, failed) {
+			return true
+		}
 	}
 	return false
+}
+
+// meansNothing reports whether text is a word by which hosts print a missing value.
+func meansNothing(text []byte) bool {
+	return len(text) == len("none") && (strings.EqualFold(string(text), "none") || strings.EqualFold(string(text), "null"))
 }
 
 // dialect says what the event shows of the dialect.

@@ -24,6 +24,8 @@ const (
 	slotCode
 	slotWhole // what a delta has sent already, said again in one piece
 	slotBytes // base64 of an event in an event
+	slotSuccess
+	slotException // the name of an AWS exception, if that is what it is
 
 	// Content: a string that is not empty, at any depth.
 	slotText  // of the answer
@@ -53,6 +55,8 @@ const (
 	slotGroqError
 	slotChoiceError
 	slotResponseError
+	slotUnion  // the member of an AWS event union that is an exception
+	slotErrors // a list of them, which is one only without success
 
 	// Counts of tokens: slotCount+i is the field i of a usage.
 	slotCount
@@ -61,7 +65,7 @@ const (
 // element returns the slot of the elements of an array in slot s.
 func element(s slot) slot {
 	switch s {
-	case slotRoot, slotSub, slotError, slotGroqError, slotChoiceError, slotResponseError:
+	case slotRoot, slotSub, slotError, slotGroqError, slotChoiceError, slotResponseError, slotErrors:
 		return s
 	case slotChoices:
 		return slotChoice
@@ -90,6 +94,8 @@ func child(s slot, key []byte) slot {
 		return messageKey(key)
 	case slotSub:
 		return subKey(key)
+	case slotError, slotGroqError, slotChoiceError, slotResponseError, slotErrors:
+		return s // an error is one if anything in it says something
 	case slotText, slotPart:
 		return partKey(key)
 	case slotUsage, slotUsageDetails:
@@ -120,44 +126,6 @@ func rootKey(key []byte) slot {
 		return slotVolatile
 	}
 	return rareRootKey(key)
-}
-
-func rareRootKey(key []byte) slot {
-	switch string(key) {
-	case "content_block":
-		return slotContentBlock
-	case "response":
-		return slotResponse
-	case "status":
-		return slotStatus
-	case "stop_reason", "stopReason":
-		return slotStop
-	case "promptFeedback":
-		return slotPromptFeedback
-	case "done":
-		return slotDone
-	case "done_reason":
-		return slotDoneReason
-	case "prompt_eval_count":
-		return slotCount + countPrompt
-	case "eval_count":
-		return slotCount + countOutput
-	case "x_groq":
-		return slotGroq
-	case "content":
-		return slotParts
-	case "completion", "thinking":
-		return slotSub
-	case "output":
-		return slotOutput
-	case "text", "arguments", "partial_image_b64":
-		return slotWhole
-	case "code":
-		return slotCode
-	case "bytes":
-		return slotBytes
-	}
-	return slotSkip
 }
 
 func choiceKey(key []byte) slot {
@@ -198,9 +166,11 @@ func deltaKey(key []byte) slot {
 	switch string(key) {
 	case "text":
 		return slotText
-	case "stop_reason":
+	case "stop_reason", "finish_reason":
 		return slotStop
-	case "type", "role", "stop_sequence":
+	case "usage":
+		return slotUsage
+	case "type", "role", "stop_sequence", "error":
 		return slotSkip
 	}
 	return slotSub
@@ -241,20 +211,26 @@ func innerKey(s slot, key []byte) slot {
 	switch {
 	case s == slotCandidate && k == "content":
 		return slotCandidateContent
-	case s == slotCandidate && k == "finishReason":
+	case s == slotCandidate && (k == "finishReason" || k == "finish_reason"):
 		return slotFinish
 	case s == slotCandidate && k == "index":
 		return slotIndex
 	case s == slotCandidateContent && k == "parts":
 		return slotParts
-	case s == slotPromptFeedback && k == "blockReason":
+	case s == slotPromptFeedback && (k == "blockReason" || k == "block_reason"):
 		return slotBlock
 	case s == slotContentBlock && k == "text":
 		return slotText
 	case s == slotContentBlock && (k == "thinking" || k == "data" || k == "input" || k == "content"):
 		return slotSub
-	case s == slotOutput && k == "message":
-		return slotMessage
+	case s == slotOutput:
+		return outputKey(k)
+	case s == slotResponse && k == "candidates":
+		return slotCandidates
+	case s == slotResponse && k == "usageMetadata":
+		return slotUsage
+	case s == slotResponse && k == "promptFeedback":
+		return slotPromptFeedback
 	case s == slotOutputItem && k == "content":
 		return slotParts
 	case s == slotOutputItem && (k == "arguments" || k == "summary" || k == "result"):

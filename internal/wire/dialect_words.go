@@ -14,10 +14,11 @@ const (
 	DialectGemini            // candidates
 	DialectOllama            // done: true or false
 	DialectConverse          // Bedrock Converse
+	DialectCohere            // message-start and so on
 )
 
 func (d Dialect) String() string {
-	names := [...]string{"unknown", "chat", "responses", "anthropic", "gemini", "ollama", "converse"}
+	names := [...]string{"unknown", "chat", "responses", "anthropic", "gemini", "ollama", "converse", "cohere"}
 	if int(d) < len(names) {
 		return names[d]
 	}
@@ -32,7 +33,9 @@ const (
 	kindOther                  // one that is not known: such events are ignored
 	kindPing
 	kindError
-	kindMessage // a plain Anthropic body
+	kindCohere    // any of Cohere's but the last
+	kindCohereEnd // which says why
+	kindMessage   // a plain Anthropic body, or an event of its older completions
 	kindMessageStart
 	kindBlock // content_block_start, _delta and _stop
 	kindMessageDelta
@@ -53,7 +56,7 @@ func kindOf(typ []byte) eventKind {
 		return kindPing
 	case "error":
 		return kindError
-	case "message":
+	case "message", "completion":
 		return kindMessage
 	case "message_start":
 		return kindMessageStart
@@ -64,14 +67,34 @@ func kindOf(typ []byte) eventKind {
 	case "message_stop":
 		return kindMessageStop
 	}
-	if !hasPrefix(typ, "response.") {
-		return kindOther
+	if hasPrefix(typ, "response.") {
+		return responseKind(string(typ[len("response."):]))
 	}
-	return responseKind(string(typ[len("response."):]))
+	return rareKind(string(typ))
+}
+
+// rareKind knows Cohere's events, and those of the media of OpenAI, whose last one
+// is called done where the kind of medium stands before it.
+func rareKind(typ string) eventKind {
+	switch typ {
+	case "message-start", "content-start", "content-delta", "content-end", "tool-plan-delta", "tool-call-start", "tool-call-delta", "tool-call-end",
+		"citation-start", "citation-end":
+		return kindCohere
+	case "message-end":
+		return kindCohereEnd
+	case "transcript.text.done", "speech.audio.done":
+		return kindResponseCompleted
+	}
+	for _, medium := range [...]string{"image_generation.", "image_edit.", "transcript.text.", "speech.audio."} {
+		if after, ok := strings.CutPrefix(typ, medium); ok {
+			return responseKind("." + after)
+		}
+	}
+	return kindOther
 }
 
 func responseKind(typ string) eventKind {
-	switch typ {
+	switch strings.TrimPrefix(typ, ".") {
 	case "output_text.delta":
 		return kindResponseText
 	case "completed":
@@ -98,6 +121,8 @@ func (k eventKind) dialect() Dialect {
 		return DialectResponses
 	case k >= kindMessage:
 		return DialectAnthropic
+	case k >= kindCohere:
+		return DialectCohere
 	}
 	return DialectUnknown
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ import (
 func mayHoldError(raw []byte) bool {
 	return bytes.Contains(raw, []byte(`"error`)) || bytes.Contains(raw, []byte(`failed"`)) ||
 		bytes.Contains(raw, []byte(`xception`)) ||
-		bytes.Contains(raw, []byte(`"code"`)) && bytes.Contains(raw, []byte(`"message"`))
+		bytes.Contains(raw, []byte(`"code"`)) && (bytes.Contains(raw, []byte(`"message"`)) || bytes.Contains(raw, []byte(`"msg"`)))
 }
 
 // hasError reports whether an object that came under status 200 is an error.
@@ -27,7 +28,7 @@ func hasError(m map[string]any) bool {
 		return true
 	case strings.HasSuffix(label(m["__type"]), "Exception"):
 		return true
-	case m["success"] == false && len(asList(m["errors"])) > 0:
+	case m["success"] == false && carriesError(m["errors"]):
 		return true
 	}
 	for _, holder := range [...]string{"response", "x_groq"} {
@@ -58,7 +59,7 @@ func carriesError(v any) bool {
 		}
 		return false
 	case []any:
-		return len(t) > 0
+		return slices.ContainsFunc(t, carriesError)
 	case cutString:
 		return t != ""
 	case string:
@@ -87,11 +88,24 @@ func isFlatError(m map[string]any) bool {
 			return false
 		}
 	}
-	switch fold(label(m["code"])) {
-	case "", "0", "200", "ok", "success":
+	if isSuccess([]byte(label(m["code"]))) {
 		return false
 	}
-	return prose(m["message"]) != ""
+	return prose(m["message"]) != "" || prose(m["msg"]) != ""
+}
+
+// isSuccess reports whether a code is one by which some hosts spell success, whether
+// it is a number or a string, or none at all.
+func isSuccess(code []byte) bool {
+	if v, ok := parseCount(code); ok {
+		return v < 300 || v == 20000
+	}
+	for _, word := range [...]string{"", "ok", "success"} {
+		if strings.EqualFold(string(code), word) {
+			return true
+		}
+	}
+	return meansNothing(code)
 }
 
 // statusNames gives the status that a name stands for, for errors that came
@@ -125,6 +139,17 @@ var statusNames = []struct {
 	}},
 }
 
+// statusWords does so for names that no host has been seen to use, by their words.
+var statusWords = []struct {
+	status int
+	groups [][]string
+}{
+	{429, [][]string{{"throttling"}, {"throttled"}, {"rate", "limit"}, {"rate", "limited"}, {"ratelimit"}}},
+	{503, busyNames},
+	{504, [][]string{{"timeout"}, {"timed", "out"}}},
+	{400, [][]string{{"invalid", "parameter"}, {"invalid", "argument"}, {"invalid", "request"}, {"invalid", "input"}, {"bad", "request"}}},
+}
+
 // innerStatus is the status that an error would have had, had it not come
 // under another: its own number, or what its names, its number space and at
 // last its words say. An error that says nothing is a server error.
@@ -137,6 +162,11 @@ func (e *envelope) innerStatus() int {
 			if e.names[name] {
 				return row.status
 			}
+		}
+	}
+	for _, row := range statusWords {
+		if e.wordedIn(row.groups) {
+			return row.status
 		}
 	}
 	for _, status := range [...]int{e.spaceStatus(), e.otherHTTP, e.spokenStatus()} {

@@ -16,6 +16,7 @@ type envelope struct {
 	otherHTTP int             // a status in a lesser field, else 0
 	message   string          // as on the wire
 	words     string          // the message in lower case without what it quotes
+	quoted    string          // words of the provider's own error that a relay hands on
 	root, err map[string]any  // the object of the body, and the error object in it
 	details   []map[string]any
 	json      bool // the body was an object
@@ -101,7 +102,11 @@ func (e *envelope) open(root map[string]any) {
 	if name, _ := unionException(root); name != "" {
 		e.note(&e.code, name)
 	}
-	e.say(e.findMessage())
+	message := e.findMessage()
+	if quoted := findError(quotedObject(prose(asMap(e.err["metadata"])["raw"]))); quoted != nil {
+		message = e.quote(message, quoted)
+	}
+	e.say(message)
 	e.findDetails()
 }
 
@@ -126,9 +131,8 @@ func findError(root map[string]any) map[string]any {
 // holders are the places where hosts put an error object, or its text.
 func holders(root map[string]any) []any {
 	places := []any{root["error"]}
-	if s := prose(root["error"]); strings.HasPrefix(strings.TrimSpace(s), "{") {
-		v, _ := parsePrefix([]byte(s))
-		places = append(places, v)
+	if quoted := quotedObject(prose(root["error"])); quoted != nil {
+		places = append(places, quoted)
 	}
 	places = append(places, asMap(root["response"])["error"], asMap(root["x_groq"])["error"])
 	for _, choice := range asList(root["choices"]) {
@@ -189,7 +193,7 @@ func (e *envelope) note(dst *string, v any) {
 		*dst = s
 	}
 	if label(v) != "" {
-		e.names[fold(s)] = true
+		e.names[fold(s)], e.names[snake(s)] = true, true
 	}
 }
 

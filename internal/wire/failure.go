@@ -64,7 +64,7 @@ func judge(frame []byte) Verdict {
 	if v, isError := ClassifyFrame(http.StatusOK, frame); isError {
 		return v
 	}
-	return ClassifyNamed("server_error", frame)
+	return ClassifyNamed("", frame)
 }
 
 // describe returns code and type of the error in raw, and the frame to

@@ -161,11 +161,11 @@ func (g *glance) takeString(text []byte, escaped bool, in slot) bool {
 	switch {
 	case in == slotBytes:
 		return false
-	case in >= slotType && in <= slotCode:
+	case in >= slotType && in <= slotCode, in == slotException:
 		if escaped || len(text) > keepScalar {
 			return false
 		}
-	case in != slotMessage && (in < slotError || in > slotResponseError):
+	case in != slotMessage && (in < slotError || in > slotErrors):
 		return true
 	}
 	g.s.slot, g.s.n, g.s.val = in, len(text), text
@@ -180,9 +180,9 @@ func (g *glance) number(in slot) bool {
 	}
 	text := g.b[start:g.i]
 	switch {
-	case in >= slotError && in <= slotResponseError, len(text) > keepScalar:
+	case in >= slotError && in <= slotErrors, len(text) > keepScalar:
 		return false
-	case in == slotIndex, in == slotCode, in >= slotCount:
+	case in == slotIndex, in == slotFinish, in == slotCode, in >= slotCount:
 		g.s.slot, g.s.val = in, text
 		g.ev.number(&g.s, 0)
 	}

@@ -31,8 +31,8 @@ var (
 // can, because the providers use one status for both; fields stand above words.
 var rules = []rule{
 	// 1: no money and no allowance.
-	{row: "quota name", class: ClassQuotaExhausted, when: anyOf(named(quotaNames...), coded("1113", "1309"))},
-	{row: "quota words", class: ClassQuotaExhausted, on: []int{400, 403, 429}, when: says(quotaWords...)},
+	{row: "quota name", class: ClassQuotaExhausted, when: anyOf(named(quotaNames...), coded("1113", "1309"), namedIn(moneyNames))},
+	{row: "quota words", class: ClassQuotaExhausted, when: below500(anyOf(says(quotaWords...), sentence(purseEmpty), sentence(accountSuspended)))},
 	// 2: payment required, for ever or until calls in flight have settled.
 	{row: "in-flight budget", class: ClassRateLimit, on: []int{402}, when: inFlightBudget},
 	{row: "status 402", class: ClassQuotaExhausted, on: []int{402}},
@@ -42,11 +42,13 @@ var rules = []rule{
 	{row: "daily quota violation", class: ClassQuotaDaily, when: longQuota},
 	{row: "daily quota name", class: ClassQuotaDaily, when: anyOf(named("quota_exceeded", "usage_limit_reached"), coded("1304", "1308", "1310"))},
 	{row: "daily quota words", class: ClassQuotaDaily, on: limits, when: says("free-models-per-day", "session usage limit", "weekly usage limit", "too many tokens per day")},
+	{row: "long window", class: ClassQuotaDaily, on: limits, when: longWait},
 	// 5: a request that no window is wide enough for, under the name of a rate limit.
 	{row: "larger than the limit", class: ClassRequestExceedsLimit, on: []int{413, 429}, when: exceedsLimit},
 	// 6: a prompt that the model cannot hold.
 	{row: "context name", class: ClassContextLength, when: anyOf(named(contextNames...), coded("1261"))},
 	{row: "context words", class: ClassContextLength, on: tooBig, when: says(contextWords...)},
+	{row: "prompt too long", class: ClassContextLength, on: []int{400, 403, 413, 422}, when: sentence(promptTooLong)},
 	// 7: growth, not size.
 	{row: "ramp name", class: ClassRamp, on: transient, when: named("slow_down", "slowdown")},
 	{row: "ramp words", class: ClassRamp, on: limits, when: says("acceleration limit")},
@@ -64,8 +66,9 @@ var rules = []rule{
 	{row: "no channel", class: ClassNotFound, on: []int{503}, when: says("no available channel", "无可用渠道")},
 	{row: "model words", class: ClassNotFound, on: refusals, when: says(modelWords...)},
 	// 10: too much for the host, whatever the caller's own rate.
-	{row: "overload name", class: ClassOverloaded, on: transient, when: anyOf(named(overloadNames...), coded("1305", "1312"))},
-	{row: "overload name", class: ClassOverloaded, on: limits, when: named("too_many_requests")},
+	{row: "overload name", class: ClassOverloaded, on: transient, when: anyOf(named(overloadNames...), coded("1305", "1312"), namedIn(busyNames))},
+	{row: "overload name", class: ClassOverloaded, on: limits, when: spelled("too_many_requests")},
+	{row: "overload words", class: ClassOverloaded, on: limits, when: busy},
 	{row: "status", class: ClassOverloaded, on: []int{498, 503, 529}},
 	// 12: what the status alone says.
 	{row: "quota words without a time", class: ClassQuotaExhausted, on: limits, when: bareQuota},

@@ -37,15 +37,15 @@ const (
 
 func usageKey(key []byte) slot {
 	switch string(key) {
-	case "prompt_tokens", "promptTokenCount":
+	case "prompt_tokens", "promptTokenCount", "prompt_token_count":
 		return slotCount + countPrompt
 	case "input_tokens", "inputTokens":
 		return slotCount + countInput
-	case "completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount":
+	case "completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount", "candidates_token_count":
 		return slotCount + countOutput
-	case "total_tokens", "totalTokens", "totalTokenCount":
+	case "total_tokens", "totalTokens", "totalTokenCount", "total_token_count":
 		return slotCount + countTotal
-	case "cached_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount":
+	case "cached_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount", "cached_content_token_count":
 		return slotCount + countCached
 	case "cache_write_tokens":
 		return slotCount + countWrite
@@ -53,13 +53,13 @@ func usageKey(key []byte) slot {
 		return slotCount + countRead
 	case "cache_creation_input_tokens", "cacheWriteInputTokens":
 		return slotCount + countMade
-	case "thoughtsTokenCount":
+	case "thoughtsTokenCount", "thoughts_token_count":
 		return slotCount + countThoughts
 	case "toolUsePromptTokenCount":
 		return slotCount + countToolPrompt
 	case "cost":
 		return slotCount + countCost
-	case "prompt_tokens_details", "input_tokens_details":
+	case "prompt_tokens_details", "input_tokens_details", "tokens": // the last is Cohere's
 		return slotUsageDetails
 	}
 	return slotSkip

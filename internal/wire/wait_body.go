@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ func (e *envelope) bodyWait(now time.Time) hint {
 		if !detailIs(d, "RetryInfo") {
 			continue
 		}
-		if wait, ok := ParseDuration(prose(d["retryDelay"])); ok {
+		if wait, ok := ParseDuration(protoDuration(d["retryDelay"])); ok {
 			return hint{upToMilli(wait), "body.RetryInfo", true}
 		}
 	}
@@ -25,8 +26,10 @@ func (e *envelope) bodyWait(now time.Time) hint {
 			return h
 		}
 	}
-	if wait, ok := spokenWait(e.words); ok {
-		return hint{upToMilli(wait), "body.message", true}
+	for _, words := range [...]string{e.words, e.quoted} {
+		if wait, ok := spokenWait(words); ok {
+			return hint{upToMilli(wait), "body.message", true}
+		}
 	}
 	return hint{}
 }
@@ -46,9 +49,37 @@ var waitFields = []struct {
 
 func readSeconds(s string, _ time.Time) (time.Duration, bool) { return ParseDuration(s) }
 
+// protoDuration returns the text of a google.protobuf.Duration, which some gateways
+// print as the message that it is.
+func protoDuration(v any) string {
+	m := asMap(v)
+	if m == nil {
+		return prose(v)
+	}
+	seconds, nanos := cmp.Or(label(m["seconds"]), "0"), cmp.Or(label(m["nanos"]), "0")
+	if !allDigits(nanos) || len(nanos) > 9 {
+		nanos = "0"
+	}
+	return seconds + "." + strings.Repeat("0", 9-len(nanos)) + nanos + "s"
+}
+
+// field returns the member of m of that name, in whatever case it is written.
+func field(m map[string]any, name string) any {
+	if v, ok := m[name]; ok {
+		return v
+	}
+	found := ""
+	for key := range m {
+		if len(key) <= maxLabel && snake(key) == name && key > found {
+			found = key
+		}
+	}
+	return m[found]
+}
+
 func fieldWait(m map[string]any, now time.Time) hint {
 	for _, f := range waitFields {
-		if wait, ok := f.read(label(m[f.name]), now); ok {
+		if wait, ok := f.read(label(field(m, f.name)), now); ok {
 			return hint{upToMilli(wait), "body." + f.name, true}
 		}
 	}
