@@ -98,9 +98,7 @@ func (e *envelope) open(root map[string]any) {
 	if !e.flat {
 		e.nameFields(root)
 	}
-	if name, _ := unionException(root); name != "" {
-		e.note(&e.code, name)
-	}
+	e.nameException(root)
 	e.say(e.findMessage())
 	e.findDetails()
 }
@@ -190,6 +188,13 @@ func (e *envelope) note(dst *string, v any) {
 	}
 	if label(v) != "" {
 		e.names[fold(s)] = true
+	}
+}
+
+// nameException notes the name that AWS gives to a member of an event union.
+func (e *envelope) nameException(root map[string]any) {
+	if name, _ := unionException(root); name != "" {
+		e.note(&e.code, name)
 	}
 }
 
