@@ -14,7 +14,7 @@ import (
 // It hears of the caller's end, and of the end of its own time, from when somebody
 // first asks for its Done: until then nobody could be told.
 type attempt struct {
-	lifetime
+	attemptContext
 	t      *attemptTransport
 	call   *call
 	caller context.Context
@@ -27,7 +27,7 @@ type attempt struct {
 
 	plain wholeBody // of the response, if that is over with its headers
 
-	// The lifetime's mu guards the rest.
+	// The context's mu guards the rest.
 	armed   bool
 	content bool          // what is due is the first content, and else the headers
 	within  time.Duration // how long that may take; 0 for ever
@@ -54,13 +54,13 @@ func (a *attempt) Value(key any) any {
 // Done returns a channel that is closed at the end.
 func (a *attempt) Done() <-chan struct{} {
 	a.arm()
-	return a.lifetime.Done()
+	return a.attemptContext.Done()
 }
 
 // Err returns why the attempt ended.
 func (a *attempt) Err() error {
 	a.arm()
-	return a.lifetime.Err()
+	return a.attemptContext.Err()
 }
 
 // arm has the attempt hear of its caller's end and of the end of its time.

@@ -2,11 +2,9 @@ package steady
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/steadyhttp/steady/internal/wire"
 )
@@ -43,51 +41,4 @@ func relabel(resp *http.Response, status int, w wire.Verdict) verdict {
 		v.outcome = outcomeUnknown
 	}
 	return v
-}
-
-// errorBody returns frame if it is an error in the form that SDKs read from the
-// body of an error answer, and else one made of the verdict and what message the
-// frame has.
-func errorBody(frame []byte, v wire.Verdict) []byte {
-	var known struct {
-		Error    json.RawMessage `json:"error"`
-		Message  any             `json:"message"`
-		Response struct {
-			Error json.RawMessage `json:"error"`
-		} `json:"response"`
-	}
-	if json.Unmarshal(frame, &known) == nil && isObject(known.Error) {
-		return frame
-	}
-	inner := known.Response.Error
-	if !isObject(inner) {
-		type detail struct {
-			Type    string `json:"type"`
-			Code    string `json:"code"`
-			Message string `json:"message"`
-		}
-		d := detail{Type: v.Type, Code: v.Code, Message: "the answer is an error: " + v.Class.String()}
-		if d.Type == "" {
-			d.Type = v.Class.String()
-		}
-		if text := messageOf(known.Message, known.Error); text != "" {
-			d.Message = text
-		}
-		inner, _ = json.Marshal(d) // of strings alone, so it cannot fail
-	}
-	body, _ := json.Marshal(map[string]any{"type": "error", "error": inner}) // inner is JSON
-	return body
-}
-
-func isObject(raw json.RawMessage) bool { return strings.HasPrefix(string(raw), "{") }
-
-// messageOf returns the text of a flat error: its message, or an error that is a
-// string itself.
-func messageOf(message any, failed json.RawMessage) string {
-	if text, ok := message.(string); ok {
-		return text
-	}
-	var text string
-	_ = json.Unmarshal(failed, &text)
-	return text
 }

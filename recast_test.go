@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,20 +35,24 @@ func TestAnErrorUnder200IsHandedUpInTheFormThatSDKsRead(t *testing.T) {
 	}{
 		{"that form as it is", `{"error":{"message":"busy","code":503},"id":1}`, `{"error":{"message":"busy","code":503},"id":1}`},
 		{"an error within a response", `{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}`,
-			`{"error":{"code":"server_error","message":"x"},"type":"error"}`},
-		{"an error that is a string", `{"error":"rate limit"}`, `{"error":{"type":"rate_limit","code":"","message":"rate limit"},"type":"error"}`},
+			`{"type":"error","error":{"code":"server_error","message":"x"}}`},
+		{"an error that is a string", `{"error":"rate limit"}`, `{"type":"error","error":{"type":"rate_limit","code":"","param":"","message":"rate limit"}}`},
 		{"a flat error", `{"code":"1302x","message":"too much"}`,
-			`{"error":{"type":"server_error","code":"1302x","message":"too much"},"type":"error"}`},
+			`{"type":"error","error":{"type":"server_error","code":"1302x","param":"","message":"too much"}}`},
 		{"an error that says nothing", `{"type":"error"}`,
-			`{"error":{"type":"server_error","code":"","message":"the answer is an error: server_error"},"type":"error"}`},
+			`{"type":"error","error":{"type":"server_error","code":"","param":"","message":"the answer is an error: server_error"}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			resp, got := recast(t, "application/json", []byte(tt.frame))
 			if string(got) != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}
-			if resp.StatusCode < 400 || resp.ContentLength != int64(len(got)) || resp.Header.Get("Content-Type") != "application/json" {
-				t.Errorf("under %d, %d bytes of %q", resp.StatusCode, resp.ContentLength, resp.Header.Get("Content-Type"))
+			if resp.StatusCode < 400 || resp.ContentLength != int64(len(got)) {
+				t.Errorf("status %d, length %d, of %d bytes", resp.StatusCode, resp.ContentLength, len(got))
+			}
+			want := http.Header{"Content-Type": {"application/json"}, "Content-Length": {strconv.Itoa(len(got))}}
+			if !reflect.DeepEqual(resp.Header, want) {
+				t.Errorf("header %v, want %v", resp.Header, want)
 			}
 		})
 	}

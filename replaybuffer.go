@@ -42,12 +42,19 @@ func (r *replayBuffer) whole() bool {
 func (r *replayBuffer) finish() {
 	r.mu.Lock()
 	r.final = true
-	shut := r.readers == 0 && !r.closed
-	r.closed = r.closed || shut
 	r.mu.Unlock()
-	if shut {
-		r.src.Close()
+	r.closeUnread()
+}
+
+// closeUnread closes src when nobody reads it and nobody will.
+func (r *replayBuffer) closeUnread() error {
+	r.mu.Lock()
+	unread := r.final && r.readers == 0
+	r.mu.Unlock()
+	if !unread {
+		return nil
 	}
+	return closeOnce(&r.mu, &r.closed, r.src)
 }
 
 func (rd *replayReader) Read(p []byte) (int, error) {
@@ -86,11 +93,6 @@ func (rd *replayReader) Close() error {
 		rd.closed = true
 		r.readers--
 	}
-	shut := r.final && r.readers == 0 && !r.closed
-	r.closed = r.closed || shut
 	r.mu.Unlock()
-	if shut {
-		return r.src.Close()
-	}
-	return nil
+	return r.closeUnread()
 }

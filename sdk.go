@@ -2,7 +2,6 @@ package steady
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -104,16 +103,7 @@ func carrier(req *http.Request, err error) *http.Response {
 	case errors.Is(err, context.DeadlineExceeded):
 		code = "deadline_exceeded"
 	}
-	type detail struct {
-		Type    string `json:"type"`
-		Code    string `json:"code"`
-		Param   string `json:"param"`
-		Message string `json:"message"`
-	}
-	text, _ := json.Marshal(struct { // of strings alone, so it cannot fail
-		Type  string `json:"type"`
-		Error detail `json:"error"`
-	}{"error", detail{Type: "steady", Code: code, Message: withoutURL(err)}})
+	text := errorDetail{Type: "steady", Code: code, Message: withoutURL(err)}.body()
 	return &http.Response{
 		Status: "503 Service Unavailable", StatusCode: http.StatusServiceUnavailable,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -22,7 +22,6 @@ type Verdict struct {
 	WaitSource     string        // the header or place that says so, as "retry-after" or "body.message"; empty if the answer names no wait
 	Fallback       bool          // another model or provider could serve the request
 	BreakerFailure bool          // the answer says that the target is unwell
-	Scope          string        // what a rate limit counts, as "tokens"; empty if unknown
 	Type, Code     string        // the error's own, as on the wire
 	Rule           string        // the rule that decided
 	Partial        bool          // the body broke off and what was left of it decided
@@ -113,9 +112,6 @@ func (a *answer) decide() Verdict {
 		v.Retry = retry
 	}
 	v.Fallback, v.BreakerFailure = v.Class.Fallback(), v.Class.BreakerFailure()
-	if v.Class == ClassRateLimit {
-		v.Scope = a.scope()
-	}
 	if v.Retry {
 		v.Wait, v.WaitSource = a.wait()
 	}

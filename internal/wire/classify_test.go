@@ -26,7 +26,6 @@ type errorRow struct {
 		WaitSource     *string `json:"wait_source"`
 		Fallback       bool
 		BreakerFailure bool `json:"breaker_failure"`
-		Scope          *string
 		Code           *string
 	}
 }
@@ -93,9 +92,6 @@ func checkRow(t *testing.T, r errorRow) {
 	}
 	if v.Wait != wait || v.WaitSource != source {
 		t.Errorf("got wait %v from %q, want %v from %q", v.Wait, v.WaitSource, wait, source)
-	}
-	if want.Scope != nil && v.Scope != *want.Scope {
-		t.Errorf("got scope %q, want %q", v.Scope, *want.Scope)
 	}
 	if want.Code != nil && v.Code != *want.Code {
 		t.Errorf("got code %q, want %q", v.Code, *want.Code)
