@@ -122,7 +122,7 @@ func (p *Pace) endTrial(now time.Time) {
 	refused := b.lowRefused[b.about]
 	chance := float64(sure)
 	if b.about == rejection {
-		chance += surer429
+		chance += more429
 	}
 	if odds := b.odds(); !b.trial || b.lowSent < late || odds > -sure && odds < chance {
 		return
@@ -166,8 +166,8 @@ func (b *bet) odds() float64 {
 }
 
 const (
-	sure     = 3 // twenty to one
-	surer429 = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
+	sure    = 3 // twenty to one
+	more429 = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
 )
 
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a

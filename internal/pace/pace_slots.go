@@ -12,49 +12,34 @@ import (
 // attempt that was accepted counts those that were served then, itself included, and
 // there are no fewer slots than that. As long as the two agree the hypothesis stands.
 type slots struct {
-	cap    limit // of the attempts that are out, some of which are already over at the provider
-	on     bool
-	cut    uint64 // the last attempt sent before the latest cut
-	most   int    // no more slots than this, by the refusals
-	least  int    // no fewer than this, by the acceptances
-	fits   int    // refusals that agree
-	knocks int    // attempts more than there are slots that are yet to go, to prove that
-	open   int    // of these, those that were accepted
-	raised bool
-	turns  int
-	wrong  int // times that the hypothesis was given up
-	looks  [8]witness
-	shut   time.Time // until then none is free, unless an answer ends
+	cap   limit // of the attempts that are out, some of which are already over at the provider
+	on    bool
+	cut   uint64 // the last attempt sent before the latest cut
+	most  int    // no more slots than this, by the refusals
+	least int    // no fewer than this, by the acceptances
+	fits  int    // refusals that agree
+	looks [8]witness
+	shut  time.Time // until then none is free, unless an answer ends
 
 	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
-	strikes int     // refusals in a row that do not agree
+	doubt   doubt
+	strikes int // refusals in a row that do not agree
 	struck  Pass
 	fewest  int    // served at the time of those
 	doubted uint64 // the first of those
 }
 
-func (s *slots) reset() { *s = slots{trip: s.trip, wrong: s.wrong} }
+func (s *slots) reset() { *s = slots{trip: s.trip, doubt: doubt{wrong: s.doubt.wrong}} }
 
 func (s *slots) max() float64 {
 	if !s.on {
 		return math.Inf(1)
 	}
 	n := math.Floor(max(s.cap.base, s.cap.value()))
-	if s.knocks > 0 {
+	if s.doubt.knocks > 0 {
 		n = max(n, math.Floor(s.cap.base)+1)
 	}
 	return n
-}
-
-// knockWait is how long until one more attempt than there are slots may go, to see
-// whether there are more. It goes at a time of its own, and not on the heels of
-// another, which a limit on the rate would refuse for its haste.
-func (p *Pace) knockWait(now time.Time) time.Duration {
-	s := &p.slots
-	if !s.on || s.most >= fewSlots || float64(p.InFlight()) < s.cap.base {
-		return 0
-	}
-	return p.lastSent.Add(time.Duration(p.answer.mean / float64(s.most) * 1e9)).Sub(now)
 }
 
 // witness is an attempt that is watched until it is clear that it was accepted.
@@ -117,19 +102,14 @@ func (s *slots) hear(sent time.Time) {
 		if !s.on && 100*served > 101*s.most {
 			s.fits = 0
 		}
-		if s.on && s.knocks > 0 && served > s.most {
-			s.knocks--
-			if s.open++; s.open >= 2 { // a limit on the rate, which lets so many through
-				s.wrong++
-				s.reset()
+		if s.on && served > s.most { // there are more now
+			if s.doubt.opened() {
+				s.giveUp()
 				return
 			}
-		}
-		if s.on && served > s.most { // there are more now
 			s.cap.base += float64(served - s.most)
 			s.cap.t = max(s.cap.t, 2)
 			s.most = served
-			s.raised = true
 		}
 		if s.on && w.seq > s.doubted && served > s.fewest {
 			s.strikes = 0 // there were as many slots as ever: chance, or an answer nobody waits for
@@ -146,33 +126,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	if s.on {
-		if s.knocks > 0 && float64(a.flying) > s.cap.base {
-			s.knocks--
-		}
-		if p.recent.refused(64) > 40 { // the cap does not help
-			s.reset()
-			return false
-		}
-		struck := served < s.least && s.strike(a, served, p.settle())
-		if struck && s.raised && s.most < fewSlots {
-			s.raised = false
-			s.turns++
-			if s.turns >= 2 {
-				s.wrong++
-				s.reset()
-				p.rate = found(p.accepted.rate(now), 1)
-				p.apply(now)
-				return false
-			}
-		}
-		if struck || served >= s.least {
-			s.most = max(1, served)
-			s.lower(a.flying-1, a.seq, p.seq)
-		} else if float64(a.flying) > s.cap.base {
-			s.cap.t = 0
-		}
-		s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
-		return true
+		return p.refusedForSlots(now, a, served)
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
 	if p.answer.mean == 0 || p.luck[k].share > 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
@@ -180,12 +134,40 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s.on, s.strikes = true, 0 // the rate was not to blame
 	if s.most < fewSlots {
-		s.knocks = 3
+		s.doubt.knocks = knocks
 	}
 	s.lower(a.flying-1, a.seq, p.seq)
 	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean))
 	p.bet = bet{after: p.seq}
 	p.apply(now)
+	return true
+}
+
+// refusedForSlots takes the refusal of a while the cap is on, and reports whether
+// the cap explains it.
+func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
+	s := &p.slots
+	if float64(a.flying) > s.cap.base {
+		s.doubt.closed()
+	}
+	if p.recent.refused(64) > 40 { // the cap does not help
+		s.reset()
+		return false
+	}
+	fewer := served < s.least && s.strike(a, served, p.settle())
+	switch {
+	case fewer && s.most < fewSlots && s.doubt.swung():
+		s.giveUp()
+		p.rate = found(p.accepted.rate(now), 1)
+		p.apply(now)
+		return false
+	case fewer || served >= s.least:
+		s.most = max(1, served)
+		s.lower(a.flying-1, a.seq, p.seq)
+	case float64(a.flying) > s.cap.base:
+		s.cap.t = 0
+	}
+	s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
 	return true
 }
 
@@ -205,7 +187,7 @@ func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 	}
 	s.most = max(s.most, served)
 	s.fits++
-	return s.fits >= 4<<min(s.wrong, 4) && 10*s.least >= 8*s.most
+	return s.fits >= 4<<min(s.doubt.wrong, 4) && 10*s.least >= 8*s.most
 }
 
 // strike takes a refusal with fewer served than there are slots. Three of them, with
@@ -240,9 +222,5 @@ func (s *slots) lower(n int, sent, last uint64) {
 func (s *slots) grow(dt time.Duration) {
 	s.cap.t += min(dt.Seconds()/comeback, 1.0/slotsSent)
 }
-
-// fewSlots is below how many a limit on the rate may look like one on the slots: a
-// few attempts in flight are a few attempts a second.
-const fewSlots = 8
 
 const slotsSent = 15 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable

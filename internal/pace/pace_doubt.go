@@ -1,0 +1,64 @@
+package pace
+
+import "time"
+
+// doubt is what speaks against the slots where they are few. A limit of a few attempts
+// a second looks like a few slots: its refusals, too, come when as many are out. So
+// such a cap is proven by a few attempts more than there are slots, and given up when
+// they are let in, or when the number swings, as slots do not.
+type doubt struct {
+	knocks int  // attempts more than there are slots that are yet to go
+	open   int  // of those that went, how many were let in
+	raised bool // the number has gone up since it last went down
+	swings int  // times that it went down after that
+	wrong  int  // times that the slots were given up: each time more must agree before they are believed again
+}
+
+const (
+	fewSlots = 8 // fewer are doubted
+	knocks   = 3 // to prove them
+	letIn    = 2 // of these say that it is no limit on the slots
+	swings   = 2 // say the same
+)
+
+// closed takes the refusal of one attempt more than there are slots.
+func (d *doubt) closed() { d.knocks = max(0, d.knocks-1) }
+
+// opened takes the acceptance of more than there are slots, and reports whether it
+// refutes them.
+func (d *doubt) opened() bool {
+	d.raised = true
+	if d.knocks == 0 {
+		return false
+	}
+	d.knocks--
+	d.open++
+	return d.open >= letIn
+}
+
+// swung takes note that there seem to be fewer slots, and reports whether the number
+// has gone up and down so often that it is none.
+func (d *doubt) swung() bool {
+	if d.raised {
+		d.raised = false
+		d.swings++
+	}
+	return d.swings >= swings
+}
+
+// giveUp forgets the slots, which are a limit on the rate, it seems.
+func (s *slots) giveUp() {
+	s.doubt.wrong++
+	s.reset()
+}
+
+// knockWait is how long until one more attempt than there are slots may go, to see
+// whether there are more. It goes at a time of its own, and not on the heels of
+// another, which a limit on the rate would refuse for its haste.
+func (p *Pace) knockWait(now time.Time) time.Duration {
+	s := &p.slots
+	if !s.on || s.most >= fewSlots || float64(p.InFlight()) < s.cap.base {
+		return 0
+	}
+	return p.lastSent.Add(time.Duration(p.answer.mean / float64(s.most) * 1e9)).Sub(now)
+}
