@@ -95,6 +95,7 @@ type Pace struct {
 	downAt time.Time
 }
 
+// New returns a pace that knows no more than cfg.
 func New(cfg Config) *Pace {
 	p := &Pace{cfg: cfg, saying: 0.1}
 	p.rate = limit{base: cfg.Start, searching: true}
