@@ -54,6 +54,9 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	if p.luck[k].share > 0 && !p.doubtChance(now, a, &p.luck[k]) {
 		return
 	}
+	if p.recent.refused(40) <= 1 { // none but a for a while: the last trial was right
+		p.slowed = slowed{}
+	}
 	if !b.on || a.seq > b.last+40 {
 		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), max(1, 1.5*p.accepted.rate(now))), after: b.after, calm: b.calm}
 	}
