@@ -22,6 +22,7 @@ type bet struct {
 	lowRefused [kinds]float64 // and how many of them were refused, by kind
 
 	trial       bool
+	told        bool // it began at the rate that the user has set
 	trials      int
 	about       kind    // the refusals that are on trial
 	share, sent float64 // before it: the share that was refused, of so many attempts,
@@ -74,7 +75,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	case b.trial:
 	case k != computed && b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a, k)
-	case fresh && (!p.free() || p.recent.run() >= 4): // whoever set a rate knows something: the trial comes first
+	case fresh && (!p.free() || p.recent.allFail()): // whoever set a rate knows something: the trial comes first
 		p.cut(now, a, k)
 	}
 }
@@ -96,7 +97,7 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
-	b.about = k
+	b.about, b.told = k, p.free()
 	p.tryAt(now, max(0.7*b.passed, 0.1*v))
 }
 
@@ -123,15 +124,18 @@ func (p *Pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
 	refused := b.lowRefused[b.about]
-	chance := float64(sure)
+	chance, speed := float64(sure), float64(sure)
 	if b.about == rejection {
 		chance += more429
 	}
-	if odds := b.odds(); !b.trial || b.lowSent < late || odds > -sure && odds < chance {
+	if b.told {
+		speed += moreTold
+	}
+	if odds := b.odds(); !b.trial || b.lowSent < late || odds > -speed && odds < chance {
 		return
 	}
 	share := refused / b.lowSent
-	if refused >= 4 && share > 1.5*b.share && b.trials == 1 { // slower and yet worse: it may have been too fast still
+	if far := b.lowSent*b.share + 2.5*math.Sqrt(b.lowSent*b.share*(1-b.share)); refused > far && b.trials == 1 { // slower and yet worse: it may have been too fast still
 		b.passed = p.perSecond(now) * (1 - share)
 		p.tryAt(now, max(0.7*b.passed, 0.1*p.perSecond(now)))
 		return
@@ -169,8 +173,9 @@ func (b *bet) odds() float64 {
 }
 
 const (
-	sure    = 3 // twenty to one
-	more429 = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
+	sure     = 3 // twenty to one
+	moreTold = 3 // more for speed where the user has set one
+	more429  = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
 )
 
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
