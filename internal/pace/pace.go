@@ -135,7 +135,7 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 	if wait := p.quotas.requests.wait(now, 1); wait > 0 {
 		return false, wait
 	}
-	if p.free() || p.rate.searching && p.rate.base >= plenty {
+	if p.free() {
 		return true, 0
 	}
 	if p.hold.ramped {

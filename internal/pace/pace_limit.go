@@ -31,10 +31,6 @@ func (p *Pace) backAt(r float64) {
 	p.rate = found(r, 1)
 }
 
-// plenty is the rate, in attempts per second, from which the search for a limit no
-// longer keeps calls: that far it has found none.
-const plenty = 1000
-
 // slowest is the least rate, from which there is a way back.
 const slowest = 0.05
 
