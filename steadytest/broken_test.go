@@ -24,6 +24,10 @@ func TestBrokenLayersFail(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel() // most of the time goes into starting processes
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOneBrokenLayer$", "-test.v", "-test.timeout=50s")
+			if racy := "requests that share one header map may be sent at once"; tt.duty != racy {
+				// Two writers to one map kill the process before anything is reported.
+				cmd.Args = append(cmd.Args, "-test.skip=/"+strings.ReplaceAll(racy, " ", "_"))
+			}
 			cmd.Env = append(os.Environ(), "STEADYTEST_BROKEN="+tt.name)
 			out, err := cmd.CombinedOutput()
 			if _, ok := errors.AsType[*exec.ExitError](err); !ok {
