@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -114,9 +113,8 @@ func TestTheReaderLeavesAtEveryPointOfAStream(t *testing.T) {
 					}
 					leave(resp.Body, cancel, how, len(strings.Join(answerPieces[:n], "")))
 					<-gone // the server has been told
-					for end := time.Now().Add(5 * time.Second); len(of[steady.AttemptEnded](heard)) == 0 && time.Now().Before(end); {
-						runtime.Gosched() // the cancel is heard by a goroutine of its own
-					}
+					// The cancel is heard by a goroutine of its own.
+					settled(t, "attempts whose end was not told", func() int { return max(0, 1-len(of[steady.AttemptEnded](heard))) })
 					ends := of[steady.AttemptEnded](heard)
 					if want := map[bool]string{true: "ok", false: "cancelled"}[n >= finishPiece]; len(ends) != 1 || ends[0].Outcome != want {
 						t.Errorf("ended as %+v, want one %s", ends, want)

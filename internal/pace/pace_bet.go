@@ -41,6 +41,9 @@ type slowed struct {
 	until uint64 // the attempt up to which that is soon
 }
 
+// runOver is how many attempts without a refusal end a run of refusals.
+const runOver = 40
+
 // low reports whether we send less than where the limit was found.
 func (p *Pace) low(now time.Time) bool {
 	return now.After(p.bet.calm) && (p.bet.trial || p.free() || !p.rate.searching && p.rate.t < 0.6)
@@ -55,10 +58,10 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	if p.luck[k].share > 0 && !p.doubtChance(now, a, &p.luck[k]) {
 		return
 	}
-	if p.recent.refused(40) <= 1 { // none but a for a while: the last trial was right
+	if p.recent.refused(runOver) <= 1 { // none but a for a while: the last trial was right
 		p.slowed = slowed{}
 	}
-	if !b.on || a.seq > b.last+40 {
+	if !b.on || a.seq > b.last+runOver {
 		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), max(1, 1.5*p.accepted.rate(now))), after: b.after, calm: b.calm}
 	}
 	if a.seq < b.from.seq {
@@ -124,14 +127,7 @@ func (p *Pace) endTrial(now time.Time) {
 	b := &p.bet
 	late := p.perSecond(now) * 1.5 * p.saying // these may still be refused
 	refused := b.lowRefused[b.about]
-	chance, speed := float64(sure), float64(sure)
-	if b.about == rejection {
-		chance += more429
-	}
-	if b.told {
-		speed += moreTold
-	}
-	if odds := b.odds(); !b.trial || b.lowSent < late || odds > -speed && odds < chance {
+	if !b.trial || b.lowSent < late || b.undecided() {
 		return
 	}
 	share := refused / b.lowSent
@@ -170,6 +166,19 @@ func (b *bet) odds() float64 {
 	refused, share := b.lowRefused[b.about], 0.6*b.share
 	few := share / 4
 	return refused*math.Log(share/few) + (b.lowSent-refused)*math.Log((1-share)/(1-few))
+}
+
+// undecided reports whether the odds are for neither yet.
+func (b *bet) undecided() bool {
+	chance, speed := float64(sure), float64(sure)
+	if b.about == rejection {
+		chance += more429
+	}
+	if b.told {
+		speed += moreTold
+	}
+	odds := b.odds()
+	return odds > -speed && odds < chance
 }
 
 const (

@@ -257,17 +257,22 @@ func TestPaceKeepsBelowTheCeiling(t *testing.T) {
 	}
 }
 
+// spiked is provider, but that for 3 s from the given time on it refuses 40 % by chance.
+func spiked(from time.Duration, luck *rand.Rand, provider func(time.Time, int) reply) func(time.Time, int) reply {
+	return func(now time.Time, serving int) reply {
+		if d := now.Sub(start); d > from && d < from+3*time.Second && luck.Float64() < 0.4 {
+			return refusal
+		}
+		return provider(now, serving)
+	}
+}
+
 func TestPaceIsBackAtTheLimitThatTheUserSetAfterASpikeOfChance(t *testing.T) {
-	spike := func(now time.Time) bool { d := now.Sub(start); return d > 5*time.Second && d < 8*time.Second }
 	slow := 0
 	for seed := range uint64(40) {
 		luck := rand.New(rand.NewPCG(seed, 4))
-		r := newRig(Config{Start: 45, Ceiling: 45, Breaker: true}, func(now time.Time, _ int) reply {
-			if spike(now) && luck.Float64() < 0.4 {
-				return refusal
-			}
-			return answer
-		})
+		always := func(time.Time, int) reply { return answer }
+		r := newRig(Config{Start: 45, Ceiling: 45, Breaker: true}, spiked(5*time.Second, luck, always))
 		r.run(9*time.Second, 45)
 		r.reset()
 		r.run(10*time.Second, 45)
@@ -278,6 +283,24 @@ func TestPaceIsBackAtTheLimitThatTheUserSetAfterASpikeOfChance(t *testing.T) {
 	}
 	if slow > 2 { // chance can look like speed
 		t.Errorf("after %d of 40 spikes of refusals that did not depend on the rate fewer than 400 attempts were sent in 10 s, want nearly 450", slow)
+	}
+}
+
+// A limit that has been found is still there after a spike of refusals by chance.
+func TestPaceKeepsToTheLimitItHadFoundAfterASpikeOfChance(t *testing.T) {
+	for seed := range uint64(40) {
+		luck := rand.New(rand.NewPCG(seed, 4))
+		bucket := tokens(45, 45, 0)
+		r := newRig(Config{Breaker: true}, spiked(7*time.Second, luck, func(now time.Time, serving int) reply {
+			if got := bucket(now, serving); got.outcome != OK {
+				return got
+			}
+			return reply{OK, 300 * time.Millisecond, 500*time.Millisecond + time.Duration(luck.Float64()*9e8), 0}
+		}))
+		r.run(60*time.Second, 80)
+		if ok, refused := r.count[OK], r.count[Rejected]; refused > ok/5 || ok < 1500 {
+			t.Errorf("seed %d: %d answered and %d refused, want nearly 2700 and few", seed, ok, refused)
+		}
 	}
 }
 
