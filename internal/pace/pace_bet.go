@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -16,13 +17,14 @@ type bet struct {
 	last    uint64  // the latest one
 	refused int     // since from
 	rate    float64 // before the first cut
-	undo    float64 // before the first cut since the rate was last back at the limit
+	told    bool    // that was the one that the user has set,
+	proven  bool    // or it had held at least
+	undo    limit   // before the first cut since the rate was last back at the limit
 
 	lowSent    float64        // attempts sent below the place where the limit was found,
 	lowRefused [kinds]float64 // and how many of them were refused, by kind
 
 	trial       bool
-	told        bool // it began at the rate that the user has set
 	trials      int
 	about       kind    // the refusals that are on trial
 	share, sent float64 // before it: the share that was refused, of so many attempts,
@@ -62,7 +64,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 		p.slowed = slowed{}
 	}
 	if !b.on || a.seq > b.last+runOver {
-		*b = bet{on: true, from: *a, began: k, rate: min(p.perSecond(now), max(1, 1.5*p.accepted.rate(now))), after: b.after, calm: b.calm}
+		*b = bet{on: true, from: *a, began: k, told: p.free(), proven: !p.rate.searching || p.free(), rate: min(p.perSecond(now), max(1, 1.5*p.accepted.rate(now))), after: b.after, calm: b.calm}
 	}
 	if a.seq < b.from.seq {
 		return
@@ -74,11 +76,12 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	if fresh {
 		b.again++
 	}
+	spared := b.told && (p.free() || p.rate.t < 0.7) // whoever set a rate knows something: the trial comes first
 	switch {
 	case b.trial:
 	case k != computed && b.lowRefused[k] >= 4 && b.lowSent >= 16 && b.often(k) && p.recent.run() < 4 && !p.cfg.Without.has(NoChance):
 		p.beginTrial(now, a, k)
-	case fresh && (!p.free() || p.recent.allFail()): // whoever set a rate knows something: the trial comes first
+	case fresh && (!spared || p.recent.allFail()):
 		p.cut(now, a, k)
 	}
 }
@@ -100,7 +103,7 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
-	b.about, b.told = k, p.free()
+	b.about = k
 	p.tryAt(now, max(0.7*b.passed, 0.1*v))
 }
 
@@ -151,13 +154,18 @@ func (p *Pace) endTrial(now time.Time) {
 		p.apply(now)
 		return
 	}
-	r := max(p.perSecond(now), b.passed, 0.3*b.rate)
-	if p.seq >= p.slowed.until {
+	r, before, proven := max(p.perSecond(now), b.passed, 0.3*b.rate), b.rate, b.proven
+	again := p.seq < p.slowed.until
+	if !again {
 		p.slowed.from = b.rate
 	}
 	p.slowed.until = p.seq + 256
 	*b = bet{after: p.seq, calm: b.calm}
+	p.cycle = cycle{start: r}
 	p.setRate(now, r)
+	if !again && proven {
+		p.rate = wayBack(r, before)
+	}
 }
 
 // odds is how much more likely, as a logarithm, what the trial has shown is if the
@@ -204,7 +212,10 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	floor := 0.7 * v
 	measured := max(b.measured(a), floor)
 	if p.rate.searching || p.rate.t >= 0.7 {
-		b.undo = min(b.rate, max(v, p.rate.base))
+		b.undo = found(min(b.rate, max(v, p.rate.base)), 1)
+		if p.rate.back > 0 {
+			b.undo = wayBack(v, p.rate.back)
+		}
 		c := p.cycle.rate(a.at)
 		if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
 			c = max(math.Sqrt(c*v), p.accepted.rate(now)) // the provider's bucket may have flowed over meanwhile
@@ -219,7 +230,9 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	}
 	measured = max(measured, v*(1-b.againShare(a)))
 	if measured < v {
+		before := cmp.Or(p.rate.back, p.rate.base)
 		p.rate = found(measured/(1-dip), p.rate.t)
+		p.rate.back = before
 		p.apply(now)
 	}
 }

@@ -63,8 +63,12 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 
 // undoCuts forgets the latest cuts, which were but the beginning of an outage.
 func (p *Pace) undoCuts() {
-	if p.bet.on && !p.free() {
-		p.backAt(cmp.Or(p.bet.undo, p.bet.rate))
+	switch b := &p.bet; {
+	case !b.on || p.free():
+	case b.undo.back > 0:
+		p.rate = b.undo
+	default:
+		p.backAt(cmp.Or(b.undo.base, b.rate))
 	}
 	p.bet = bet{after: p.seq}
 }

@@ -12,7 +12,8 @@ type limit struct {
 	base      float64
 	step      float64
 	t         float64
-	searching bool // it was never met: the base doubles instead
+	searching bool    // it was never met: the base doubles instead
+	back      float64 // it held here before; 0 = nothing is known
 }
 
 // found is a limit that was found at base; t = 0 starts below it, t = 1 there.
@@ -29,14 +30,38 @@ func (p *Pace) backAt(r float64) {
 		return
 	}
 	p.rate = found(r, 1)
+	p.cycle.start = min(p.cycle.start, r)
+}
+
+// wayBack is the limit at r after a trial that may have outlasted what it was about:
+// at the rate from before, which had held, in as long as a cut takes. Nothing says
+// that the limit lies in between.
+func wayBack(r, before float64) limit {
+	l := found(r, 1)
+	l.back = before
+	return l
+}
+
+// arrive ends the way back where it leads. A limit that has grown far beyond the one
+// that the user has set is none.
+func (p *Pace) arrive() {
+	switch v, r, c := p.rate.value(), p.rate.back, p.cfg.Ceiling; {
+	case r > 0 && v >= r:
+		p.rate = found(r, 1)
+	case c > 0 && v > 1.5*c:
+		p.backAt(c)
+	}
 }
 
 // slowest is the least rate, from which there is a way back.
 const slowest = 0.05
 
 func (l *limit) value() float64 {
-	d := l.t - 1
-	return l.base + l.step*d*d*d
+	d, step := l.t-1, l.step
+	if d > 0 && l.back > 0 {
+		step = max(step, l.back-l.base)
+	}
+	return l.base + step*d*d*d
 }
 
 // advance moves t on by one attempt that had to wait for this limit, dt after the one
@@ -74,6 +99,7 @@ func (p *Pace) grow(now time.Time) {
 		}
 		if !p.bet.trial && (p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
+			p.arrive()
 			if p.cfg.Without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)
 			}
