@@ -7,19 +7,33 @@ import "time"
 // such a cap is proven by a few attempts more than there are slots, and given up when
 // they are let in, or when the number swings, as slots do not.
 type doubt struct {
-	knocks int  // attempts more than there are slots that are yet to go
-	open   int  // of those that went, how many were let in
-	raised bool // the number has gone up since it last went down
-	swings int  // times that it went down after that
-	wrong  int  // times that the slots were given up: each time more must agree before they are believed again
+	knocks int    // attempts more than there are slots that are yet to go
+	open   int    // of those that went, how many were let in
+	raised bool   // the number has gone up since it last went down
+	swings int    // times that it went down after that
+	alone  int    // attempts in a row, or nearly so, that were refused with no other one out,
+	last   uint64 // and the latest of them
+	wrong  int    // times that the slots were given up: each time more must agree before they are believed again
 }
 
 const (
-	fewSlots = 8 // fewer are doubted
-	knocks   = 3 // to prove them
-	letIn    = 2 // of these say that it is no limit on the slots
-	swings   = 2 // say the same
+	fewSlots = 8  // fewer are doubted
+	knocks   = 3  // to prove them
+	letIn    = 2  // of these say that it is no limit on the slots
+	swings   = 2  // say the same
+	alone    = 3  // refused with no other one out, each within
+	aloneIn  = 16 // attempts of the one before, say it too: a single one may be an answer that nobody waits for
 )
+
+// refusedAlone takes the refusal of an attempt that was the only one out, and reports
+// whether that refutes the slots.
+func (d *doubt) refusedAlone(seq uint64) bool {
+	if seq > d.last+aloneIn {
+		d.alone = 0
+	}
+	d.alone, d.last = d.alone+1, seq
+	return d.alone >= alone
+}
 
 // closed takes the refusal of one attempt more than there are slots.
 func (d *doubt) closed() { d.knocks = max(0, d.knocks-1) }

@@ -154,9 +154,9 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 		s.reset()
 		return false
 	}
-	fewer := served < s.least && s.strike(a, served, p.settle())
+	fewer, few := served < s.least && s.strike(a, served, p.settle()), s.most < fewSlots
 	switch {
-	case fewer && s.most < fewSlots && s.doubt.swung():
+	case few && a.flying == 1 && p.recent.run() == 1 && s.doubt.refusedAlone(a.seq), fewer && few && s.doubt.swung():
 		s.giveUp()
 		p.rate = found(p.accepted.rate(now), 1)
 		p.apply(now)
