@@ -12,14 +12,15 @@ import (
 // attempt that was accepted counts those that were served then, itself included, and
 // there are no fewer slots than that. As long as the two agree the hypothesis stands.
 type slots struct {
-	cap   limit // of the attempts that are out, some of which are already over at the provider
-	on    bool
-	cut   uint64 // the last attempt sent before the latest cut
-	most  int    // no more slots than this, by the refusals
-	least int    // no fewer than this, by the acceptances
-	fits  int    // refusals that agree
-	looks [8]witness
-	shut  time.Time // until then none is free, unless an answer ends
+	cap    limit // of the attempts that are out, some of which are already over at the provider
+	on     bool
+	before float64 // the rate before they were believed in
+	cut    uint64  // the last attempt sent before the latest cut
+	most   int     // no more slots than this, by the refusals
+	least  int     // no fewer than this, by the acceptances
+	fits   int     // refusals that agree
+	looks  [8]witness
+	shut   time.Time // until then none is free, unless an answer ends
 
 	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
 	doubt   doubt
@@ -121,7 +122,7 @@ func (s *slots) hear(sent time.Time) {
 // slotsExplain reports whether it was for want of a slot that a was refused, and
 // lowers the cap then.
 func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
-	if p.cfg.Without.has(NoSlots) {
+	if p.cfg.Without.has(NoSlots) || p.luck[k].share > 0 {
 		return false
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
@@ -129,10 +130,10 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 		return p.refusedForSlots(now, a, served)
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	if p.answer.mean == 0 || p.luck[k].share > 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
+	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}
-	s.on, s.strikes = true, 0 // the rate was not to blame
+	s.on, s.strikes, s.before = true, 0, p.bet.rate // the rate was not to blame
 	if s.most < fewSlots {
 		s.doubt.knocks = knocks
 	}
@@ -157,8 +158,8 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 	fewer, few := served < s.least && s.strike(a, served, p.settle()), s.most < fewSlots
 	switch {
 	case few && a.flying == 1 && p.recent.run() == 1 && s.doubt.refusedAlone(a.seq), fewer && few && s.doubt.swung():
+		p.rate = wayBack(p.accepted.rate(now), s.before)
 		s.giveUp()
-		p.rate = found(p.accepted.rate(now), 1)
 		p.apply(now)
 		return false
 	case fewer || served >= s.least:

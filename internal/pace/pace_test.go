@@ -567,3 +567,24 @@ func TestPaceIsBackSoonWhenASlowLimitRises(t *testing.T) {
 		t.Errorf("accepted %d in 20 s, 25 s after 4 per second became possible, want at least 48", got)
 	}
 }
+
+// Chance of one kind beside a limit that refuses with another is not taken for few slots.
+func TestPaceKeepsALimitOfAFewASecondApartFromChance(t *testing.T) {
+	answered := 0
+	for seed := range uint64(20) {
+		luck, bucket := rand.New(rand.NewPCG(seed, 4)), tokens(5, 1, 0)
+		r := newRig(Config{}, func(now time.Time, serving int) reply {
+			if d := now.Sub(start); d > time.Minute && d < 3*time.Minute && luck.Float64() < 0.27 {
+				return reply{Overloaded, 0, 40 * time.Millisecond, 0}
+			}
+			return bucket(now, serving)
+		})
+		r.run(time.Minute, 0)
+		r.reset()
+		r.run(3*time.Minute, 0)
+		answered += r.count[OK]
+	}
+	if answered < 9000 { // 14,800 could be, and 8,400 are if chance pulls the number down
+		t.Errorf("%d attempts were answered in 20 runs, want at least 9000", answered)
+	}
+}
