@@ -40,13 +40,22 @@ func (p *Pace) watch(now time.Time) {
 	if p.cfg.Without.has(NoSilence) || p.down || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}
-	patience := 60.0
-	if p.firstByte.mean > 0 {
-		patience = max(10, 3*(p.firstByte.mean+4*p.firstByte.dev))
-	}
-	if p.InFlight() >= 5 && now.Sub(p.silentFrom).Seconds() > patience {
+	if p.InFlight() >= 5 && now.Sub(p.silentFrom).Seconds() > p.patience() {
 		p.beginHold(now, Unknown, 0)
 	}
+}
+
+// patience is for how many seconds nothing need be heard. Of many attempts one would
+// have been heard soon, and all that go meanwhile may be lost.
+func (p *Pace) patience() float64 {
+	late := p.firstByte.mean + 4*p.firstByte.dev
+	switch {
+	case late == 0:
+		return 60
+	case p.InFlight() >= 50:
+		return max(4, 1.2*late)
+	}
+	return max(10, 3*late)
 }
 
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
