@@ -97,7 +97,8 @@ func (q *queue) paced(p *limitPass, now time.Time) time.Duration {
 func (q *queue) speed() float64 {
 	r := math.Inf(1)
 	if q.bucket != nil {
-		r = q.cfg.rate * float64(max(q.line.live, 1)) / float64(max(q.line.owed, 1))
+		owed, _ := q.line.Owed()
+		r = q.cfg.rate * float64(max(q.line.Len(), 1)) / float64(max(owed, 1))
 	}
 	if q.pace != nil {
 		r = min(r, q.pace.Speed())
