@@ -63,7 +63,10 @@ func (c *limitConfig) newPace() *pace.Pace {
 	if !c.pace.on {
 		return nil
 	}
-	p := pace.Config{Start: 20, Burst: 10, MaxFlight: c.maxInFlight, Random: rand.Float64, Breaker: c.holder != nil}
+	p := pace.Config{
+		Start: 20, Burst: 10, MaxFlight: c.maxInFlight, Random: rand.Float64, Breaker: c.holder != nil,
+		Without: pace.NoRamp, // the queue has one, for whoever held it
+	}
 	if c.limited {
 		p.Start, p.Ceiling = c.rate, c.rate
 	}
