@@ -49,14 +49,8 @@ func (c *call) take() []gate {
 	return gates
 }
 
-// A permit is a holder's word that one attempt may go, whatever it says to
-// others by the time the attempt comes to it. Its fields are the holder's own.
-type permit struct {
-	of    any // nil for no permit
-	known int64
-}
-
-// leavePermit leaves p for the layer inside that will ask for it.
+// leavePermit leaves p, which the queue took from the holder, for the layer inside
+// that will ask for it.
 func (c *call) leavePermit(p permit) {
 	c.lock()
 	defer c.unlock()
