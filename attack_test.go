@@ -56,6 +56,7 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 	}{
 		{"when a call has waited", func(e steady.Event) bool { _, ok := e.(steady.LimitWaited); return ok }},
 		{"when an attempt has ended", func(e steady.Event) bool { _, ok := e.(steady.AttemptEnded); return ok }},
+		{"when a call is given up", func(e steady.Event) bool { _, ok := e.(steady.GaveUp); return ok }},
 		{"when a retry is scheduled", func(e steady.Event) bool { _, ok := e.(steady.RetryScheduled); return ok }},
 		{"when the breaker changes", func(e steady.Event) bool { _, ok := e.(steady.BreakerChanged); return ok }},
 	} {
@@ -63,7 +64,7 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				panics := 0
 				rt := must(t)(steady.New(
-					steady.WithBase(statuses(200, 503, 200)),
+					steady.WithBase(statuses(200, 503, 200, 400)),
 					steady.WithRateLimit(1, 1),
 					steady.WithConcurrency(1),
 					steady.WithBreaker(steady.TripAfter(1)),
@@ -74,7 +75,7 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 						}
 					})),
 				))
-				for range 4 {
+				for range 5 {
 					func() {
 						defer func() { _ = recover() }()
 						resp, err := rt.RoundTrip(post(t, t.Context(), "q"))

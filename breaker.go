@@ -199,7 +199,7 @@ type breakerPass struct {
 func (p *breakerPass) again(*http.Request) error {
 	got := p.c.takePermit()
 	ok := got.in != nil
-	over := p.ctx.Err() != nil         // nothing of it will go out
+	over := p.ctx.Err() != nil           // nothing of it will go out
 	if ok && (over || got.in.b != p.b) { // the queue asked about another key
 		got.settle(outcomeCancelled)
 		ok = false
