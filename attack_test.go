@@ -96,6 +96,36 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 	}
 }
 
+// Nor must it keep the breaker half-open: the call that waited was to be the probe.
+func TestAPanicOfAnObserverFreesTheProbeThatItsCallHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		waited := false
+		rt := must(t)(steady.New(
+			steady.WithBase(statuses(503, 200)),
+			steady.WithBreaker(steady.TripAfter(1), steady.OpenFor(time.Second)),
+			steady.WithRetry(steady.MaxAttempts(1)),
+			steady.WithObserver(steady.ObserverFunc(func(_ context.Context, e steady.Event) {
+				if _, ok := e.(steady.LimitWaited); ok && !waited {
+					waited = true
+					panic("observer")
+				}
+			})),
+		))
+		if status, err := call(t, rt, t.Context(), "trip"); status != 503 || err != nil {
+			t.Fatal(status, err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_, err := rt.RoundTrip(post(t, t.Context(), "probe"))
+			t.Errorf("got %v, want the observer's panic", err)
+		}()
+		if status, err := call(t, rt, t.Context(), "next"); status != 200 || err != nil || time.Since(start) != time.Second {
+			t.Errorf("the next call: %d, %v at %v, want 200 at 1s", status, err, time.Since(start))
+		}
+	})
+}
+
 // A cost beyond all reason puts the key into debt for ever, but stops nothing else.
 func TestAHugeCostIsPaidAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

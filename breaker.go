@@ -123,7 +123,7 @@ func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
 	return t
 }
 
-// hold, enter and refusal make it a holder.
+// hold, enter, withdraw and refusal make it a holder.
 func (t *breakerTransport) hold(key string, now time.Time) hold {
 	b := t.keys.peek(key)
 	if b == nil {
@@ -138,6 +138,12 @@ func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
 		c.leavePermit(p)
 	}
 	return ok
+}
+
+func (t *breakerTransport) withdraw(c *call) {
+	if p := c.takePermit(); p.in != nil {
+		p.settle(outcomeCancelled)
+	}
 }
 
 func (t *breakerTransport) refusal(key string) error {

@@ -100,6 +100,9 @@ type holder interface {
 	// It reports false when another got in first.
 	enter(key string, c *call, now time.Time) bool
 
+	// withdraw takes back what enter left with c, unless a layer inside has it.
+	withdraw(c *call)
+
 	// refusal returns the error for a call of key that cannot wait.
 	refusal(key string) error
 }
