@@ -72,8 +72,8 @@ type BreakerError struct {
 	Key string // whose breaker is open
 
 	// Until is when the next attempt may go. It is zero while a probe is out: then
-	// that is when the probe has its answer, which nobody knows, but no later than
-	// 10 seconds after it went, unless it failed, from when on there is an Until again.
+	// nobody knows. It is when the probe has succeeded, or OpenFor after it has
+	// failed, and without an answer 10 seconds after it went.
 	Until time.Time
 }
 
