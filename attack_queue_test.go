@@ -29,36 +29,3 @@ func TestWhatIsAddedLeavesADebtOfSomeBucketsAtMost(t *testing.T) {
 		t.Errorf("%v tokens, want -60", got)
 	}
 }
-
-// A line whose oldest call stays long keeps nobody who has left behind it.
-func TestWhoLeavesTheMiddleOfALineIsForgotten(t *testing.T) {
-	var l line
-	now := time.Now()
-	join := func() *waiter {
-		now = now.Add(time.Millisecond)
-		w := &waiter{p: &limitPass{c: &call{began: now}, cost: 1}}
-		l.add(w)
-		return w
-	}
-	oldest := join()
-	for range 10_000 {
-		w := join()
-		join()
-		l.remove(l.latest())
-		last := join()
-		l.remove(w)
-		l.remove(last)
-	}
-	latest := join()
-	for range 10_000 {
-		w := &waiter{p: &limitPass{c: &call{began: now.Add(-time.Microsecond)}, cost: 1}}
-		l.add(w)
-		l.remove(w)
-	}
-	if got := len(l.all); got > 128 {
-		t.Errorf("the line keeps %d waiters for 2 that wait", got)
-	}
-	if l.live != 2 || l.owed != 2 || l.oldest() != oldest || l.latest() != latest {
-		t.Errorf("%d wait, owing %d", l.live, l.owed)
-	}
-}

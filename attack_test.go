@@ -56,6 +56,7 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 	}{
 		{"when a call has waited", func(e steady.Event) bool { _, ok := e.(steady.LimitWaited); return ok }},
 		{"when an attempt has ended", func(e steady.Event) bool { _, ok := e.(steady.AttemptEnded); return ok }},
+		{"when a call is given up", func(e steady.Event) bool { _, ok := e.(steady.GaveUp); return ok }},
 		{"when a retry is scheduled", func(e steady.Event) bool { _, ok := e.(steady.RetryScheduled); return ok }},
 		{"when the breaker changes", func(e steady.Event) bool { _, ok := e.(steady.BreakerChanged); return ok }},
 	} {
@@ -63,7 +64,7 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				panics := 0
 				rt := must(t)(steady.New(
-					steady.WithBase(statuses(200, 503, 200)),
+					steady.WithBase(statuses(200, 503, 200, 400)),
 					steady.WithRateLimit(1, 1),
 					steady.WithConcurrency(1),
 					steady.WithBreaker(steady.TripAfter(1)),
@@ -74,7 +75,7 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 						}
 					})),
 				))
-				for range 4 {
+				for range 5 {
 					func() {
 						defer func() { _ = recover() }()
 						resp, err := rt.RoundTrip(post(t, t.Context(), "q"))
@@ -93,6 +94,36 @@ func TestAPanicOfAnObserverCostsNoSlot(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nor must it keep the breaker half-open: the call that waited was to be the probe.
+func TestAPanicOfAnObserverFreesTheProbeThatItsCallHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		waited := false
+		rt := must(t)(steady.New(
+			steady.WithBase(statuses(503, 200)),
+			steady.WithBreaker(steady.TripAfter(1), steady.OpenFor(time.Second)),
+			steady.WithRetry(steady.MaxAttempts(1)),
+			steady.WithObserver(steady.ObserverFunc(func(_ context.Context, e steady.Event) {
+				if _, ok := e.(steady.LimitWaited); ok && !waited {
+					waited = true
+					panic("observer")
+				}
+			})),
+		))
+		if status, err := call(t, rt, t.Context(), "trip"); status != 503 || err != nil {
+			t.Fatal(status, err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_, err := rt.RoundTrip(post(t, t.Context(), "probe"))
+			t.Errorf("got %v, want the observer's panic", err)
+		}()
+		if status, err := call(t, rt, t.Context(), "next"); status != 200 || err != nil || time.Since(start) != time.Second {
+			t.Errorf("the next call: %d, %v at %v, want 200 at 1s", status, err, time.Since(start))
+		}
+	})
 }
 
 // A cost beyond all reason puts the key into debt for ever, but stops nothing else.

@@ -123,7 +123,7 @@ func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
 	return t
 }
 
-// hold, enter and refusal make it a holder.
+// hold, enter, withdraw and refusal make it a holder.
 func (t *breakerTransport) hold(key string, now time.Time) hold {
 	b := t.keys.peek(key)
 	if b == nil {
@@ -133,11 +133,17 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 }
 
 func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
-	ticket, ok := t.keys.get(key, now).allow()
+	p, ok := t.keys.get(key, now).allow()
 	if ok {
-		c.leavePermit(ticket.permit())
+		c.leavePermit(p)
 	}
 	return ok
+}
+
+func (t *breakerTransport) withdraw(c *call) {
+	if p := c.takePermit(); p.in != nil {
+		p.settle(outcomeCancelled)
+	}
 }
 
 func (t *breakerTransport) refusal(key string) error {
@@ -189,57 +195,39 @@ type breakerPass struct {
 	c   *call
 	ctx context.Context // the caller's
 
-	// ticket is that of the attempt under way, nil between attempts. The end of a
+	// permit is that of the attempt under way, nil between attempts. The end of a
 	// body takes it from its own goroutine.
-	ticket atomic.Pointer[ticket]
-	first  ticket // room for that of the first attempt
+	permit atomic.Pointer[permit]
+	first  permit // room for that of the first attempt
 }
 
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
-	t, ok := redeem(p.c.takePermit())
-	over := p.ctx.Err() != nil         // nothing of it will go out
-	if ok && (over || t.in.b != p.b) { // the queue asked about another key
-		t.settle(outcomeCancelled)
+	got := p.c.takePermit()
+	ok := got.in != nil
+	over := p.ctx.Err() != nil           // nothing of it will go out
+	if ok && (over || got.in.b != p.b) { // the queue asked about another key
+		got.settle(outcomeCancelled)
 		ok = false
 	}
 	if over {
 		return contextError(p.ctx)
 	}
 	if !ok {
-		if t, ok = p.b.allow(); !ok {
+		if got, ok = p.b.allow(); !ok {
 			return p.b.refusal()
 		}
 	}
 	out := &p.first
 	if out.in != nil {
-		out = new(ticket)
+		out = new(permit)
 	}
-	*out = t
-	p.ticket.Store(out)
-	if t.probe != nil {
+	*out = got
+	p.permit.Store(out)
+	if got.probe != nil {
 		p.b.tellChanges() // of the queue's asking too, which had a lock
 	}
 	return nil
-}
-
-// permit returns the permit that stands for t.
-func (t ticket) permit() permit {
-	if t.probe != nil {
-		return permit{of: t.probe}
-	}
-	return permit{of: t.in, known: t.known}
-}
-
-// redeem returns the ticket that p stands for.
-func redeem(p permit) (ticket, bool) {
-	switch of := p.of.(type) {
-	case *period:
-		return ticket{in: of, known: p.known}, true
-	case *probe:
-		return ticket{in: of.in, probe: of}, true
-	}
-	return ticket{}, false
 }
 
 func (p *breakerPass) pays(verdict) bool { return false }
@@ -248,16 +236,16 @@ func (p *breakerPass) ended(v verdict) { p.settle(v.outcome) }
 
 func (p *breakerPass) bodyEnded(v verdict) { p.settle(v.outcome) }
 
-func (p *breakerPass) underWay() bool { return p.ticket.Load() != nil }
+func (p *breakerPass) underWay() bool { return p.permit.Load() != nil }
 
 func (p *breakerPass) probing() bool {
-	t := p.ticket.Load()
+	t := p.permit.Load()
 	return t != nil && t.probe != nil
 }
 
 // settle counts the attempt under way, once.
 func (p *breakerPass) settle(o outcome) {
-	if t := p.ticket.Swap(nil); t != nil {
+	if t := p.permit.Swap(nil); t != nil {
 		t.settle(o)
 	}
 }

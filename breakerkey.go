@@ -43,11 +43,12 @@ var (
 	errNeutral = errors.New("neutral")
 )
 
-// ticket is an attempt's admission, to be settled once.
-type ticket struct {
-	in    *period
-	probe *probe // nil but for a probe
-	known int64  // failures that were known when it was given
+// permit is the breaker's word that one attempt may go, whatever it says to others
+// by then. It is to be settled once.
+type permit struct {
+	in    *period // nil for no permit
+	probe *probe  // nil but for a probe
+	known int64   // failures that were known when it was given
 }
 
 // probeFor is how long a probe may go without a verdict before another may go.
@@ -102,23 +103,23 @@ func (c *breakerConfig) bucket() time.Duration {
 
 // allow admits an attempt or reports false. A caller that gets a probe must call
 // tellChanges once it holds no lock.
-func (b *breaker) allow() (ticket, bool) {
+func (b *breaker) allow() (permit, bool) {
 	if in := b.closed.Load(); in != nil {
-		return ticket{in: in, known: b.known.Load()}, true
+		return permit{in: in, known: b.known.Load()}, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state == gobreaker.StateClosed { // since a moment ago
-		return ticket{in: b.period, known: b.known.Load()}, true
+		return permit{in: b.period, known: b.known.Load()}, true
 	}
 	done, err := b.cb.Allow()
 	if err != nil {
-		return ticket{}, false
+		return permit{}, false
 	}
 	p := &probe{in: b.period, done: done}
 	b.probe = p
 	p.timer = time.AfterFunc(probeFor, func() { b.lost(p) })
-	return ticket{in: p.in, probe: p}, true
+	return permit{in: p.in, probe: p}, true
 }
 
 // lost frees the slot of a probe that has had no verdict for too long, so that
@@ -146,34 +147,34 @@ func (b *breaker) free(p *probe, err error) {
 }
 
 // settle counts how the attempt ended.
-func (t ticket) settle(o outcome) {
-	if o == outcomeOK && t.probe == nil && !t.in.failing.Load() {
-		t.in.passed() // for nothing, if the period is over
+func (p permit) settle(o outcome) {
+	if o == outcomeOK && p.probe == nil && !p.in.failing.Load() {
+		p.in.passed() // for nothing, if the period is over
 		return
 	}
-	b := t.in.b
+	b := p.in.b
 	b.mu.Lock()
 	before := b.period
 	switch {
-	case t.in != b.period:
-		if t.probe != nil {
-			b.free(t.probe, errNeutral)
+	case p.in != b.period:
+		if p.probe != nil {
+			b.free(p.probe, errNeutral)
 		}
-	case t.probe != nil:
-		b.settleProbe(t.probe, o)
+	case p.probe != nil:
+		b.settleProbe(p.probe, o)
 	case o == outcomeOK:
-		b.over.passed(t)
+		b.over.passed(p)
 		b.inARow = 0
 		b.period.passed()
 	case o == outcomeOverloaded && b.all.cfg.leavesOverload():
-		b.overloaded(t)
+		b.overloaded(p)
 	case o.bad():
 		b.known.Add(1)
 		b.inARow++
 		b.count(errFailure)
 	}
 	b.period.failing.Store(b.inARow > 0 || b.over.run > 0)
-	wake := t.probe != nil || b.period != before
+	wake := p.probe != nil || b.period != before
 	b.mu.Unlock()
 	if wake {
 		defer b.all.wake(b.key) // also when an observer panics

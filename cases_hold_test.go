@@ -127,6 +127,38 @@ func TestAHoldEndsWithOneProbeAndAPacedResumption(t *testing.T) {
 	}
 }
 
+// The pace's own hold ends in the same ramp, from the probe's answer on, and in no
+// second one besides.
+func TestAHoldOfThePaceEndsInTheSameRamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newRuled(alike(step{status: 200, takes: 100 * ms}))
+		rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(time.Minute), steady.WithRetry(steady.MaxAttempts(1))))
+		perSecond(t, rt, 40, 10*time.Second)
+		p.become(alike(step{status: 429, takes: 100 * ms}))
+		perSecond(t, rt, 40, time.Second)
+		if s := stateOf(rt, "llm.test"); s.Waiting != 0 || s.InFlight != 0 {
+			t.Fatalf("state %+v, want nobody left", s)
+		}
+		sent := p.seen(0, time.Hour)
+		p.become(alike(step{status: 200, takes: 100 * ms}))
+		var wg sync.WaitGroup
+		for range 60 {
+			wg.Go(func() { call(t, rt, t.Context(), "q") })
+		}
+		wg.Wait()
+		if got := len(p.at) - sent; got != 60 {
+			t.Errorf("%d attempts, want 60", got)
+		}
+		probe := p.at[sent]
+		for n, at := range p.at[sent+1:] {
+			got, want := at-probe-100*ms, due(n, 40)
+			if want < time.Second && got != want || got < want { // from then on the learned pace is slower
+				t.Errorf("call %d went %v after the hold, want %v", n, got, want)
+			}
+		}
+	})
+}
+
 // Each failed probe holds the queue for another OpenFor. The caller whose call
 // was the probe gets what the provider said.
 func TestAHoldLastsUntilAProbeSucceeds(t *testing.T) {

@@ -69,8 +69,12 @@ func (e *AnswerError) Error() string {
 // [ErrBreakerOpen]. It is neither a timeout nor temporary in the sense of
 // [net.Error], so that nobody takes it for an invitation to try again at once.
 type BreakerError struct {
-	Key   string    // whose breaker is open
-	Until time.Time // when the next attempt may go; zero while a probe is out
+	Key string // whose breaker is open
+
+	// Until is when the next attempt may go. It is zero while a probe is out: then
+	// nobody knows. It is when the probe has succeeded, or OpenFor after it has
+	// failed, and without an answer 10 seconds after it went.
+	Until time.Time
 }
 
 func (e *BreakerError) Error() string {

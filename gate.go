@@ -49,14 +49,8 @@ func (c *call) take() []gate {
 	return gates
 }
 
-// A permit is a holder's word that one attempt may go, whatever it says to
-// others by the time the attempt comes to it. Its fields are the holder's own.
-type permit struct {
-	of    any // nil for no permit
-	known int64
-}
-
-// leavePermit leaves p for the layer inside that will ask for it.
+// leavePermit leaves p, which the queue took from the holder, for the layer inside
+// that will ask for it.
 func (c *call) leavePermit(p permit) {
 	c.lock()
 	defer c.unlock()
@@ -105,6 +99,9 @@ type holder interface {
 	// enter lets one attempt of key go, and leaves with c what it took for it.
 	// It reports false when another got in first.
 	enter(key string, c *call, now time.Time) bool
+
+	// withdraw takes back what enter left with c, unless a layer inside has it.
+	withdraw(c *call)
 
 	// refusal returns the error for a call of key that cannot wait.
 	refusal(key string) error

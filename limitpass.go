@@ -42,13 +42,33 @@ func (p *limitPass) again(*http.Request) error {
 		p.q.Store(q)
 		if p.returned.Load() { // nobody would give it back
 			err = errAnswered
+			p.withdraw()
 			p.release(verdict{outcome: outcomeRefused, err: err})
 		}
 	}
 	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
-		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+		p.tell(o, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
 	}
 	return err
+}
+
+// tell tells o of e. When o panics, nobody comes for what the holder has given.
+func (p *limitPass) tell(o Observer, e LimitWaited) {
+	told := false
+	defer func() {
+		if !told {
+			p.withdraw()
+		}
+	}()
+	o.Observe(p.ctx, e)
+	told = true
+}
+
+// withdraw gives back what the holder gave for an attempt that will not be made.
+func (p *limitPass) withdraw() {
+	if h := p.t.cfg.holder; h != nil {
+		h.withdraw(p.c)
+	}
 }
 
 func (p *limitPass) ended(v verdict) { p.release(v) }

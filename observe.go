@@ -15,7 +15,7 @@ type Observer interface {
 	Observe(context.Context, Event)
 }
 
-// Event is one of [RetryScheduled], [LimitWaited], [BreakerChanged] and
+// Event is one of [RetryScheduled], [GaveUp], [LimitWaited], [BreakerChanged] and
 // [AttemptEnded]. There may be more one day: a type switch should pass over
 // those that it does not know.
 type Event interface{ event() }
@@ -30,6 +30,27 @@ type RetryScheduled struct {
 	Class   string        // as in AttemptEnded
 	Wait    time.Duration // before the next
 	Hinted  bool          // whether the server named the wait
+}
+
+// GaveUp reports that Retry sends a call no more, although it has failed. It is not
+// told of a call that the caller has cancelled, nor of one of which a layer further
+// in let no attempt go.
+//
+// Reason is "final" (what the last attempt ended in does not get better),
+// "attempts" ([MaxAttempts] were made), "unknown" (it may have been done, and
+// [UnknownResends] allows no more), "body" (the request's cannot be sent again),
+// "budget" (the [RetryBudget] is spent), "deadline" (of the request: it has passed or
+// would have), "within" (the next attempt would begin later than [Within] allows),
+// "retry-after" (the server named a longer wait than [MaxRetryAfter]) or "refused"
+// (a limiter or breaker let no other attempt go).
+type GaveUp struct {
+	Key      string
+	Reason   string // see above
+	Attempts int    // that were made
+	Status   int    // of the last response, 0 if there was none
+	Outcome  string // of the last attempt, as in AttemptEnded
+	Class    string // as in AttemptEnded
+	Err      error  // what the call ends in, or nil when it ends in that response
 }
 
 // LimitWaited reports that a call waited for its turn, or was refused one.
@@ -68,6 +89,7 @@ type AttemptEnded struct {
 }
 
 func (RetryScheduled) event() {}
+func (GaveUp) event()         {}
 func (LimitWaited) event()    {}
 func (BreakerChanged) event() {}
 func (AttemptEnded) event()   {}
@@ -78,9 +100,9 @@ type ObserverFunc func(context.Context, Event)
 // Observe calls f.
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// LogTo returns an [Observer] that logs to l: each retry at Info, a refused call
-// and a breaker that opens at Warn, other state changes at Info, waits and ends
-// of attempts at Debug. It logs no header, no body and no URL; of an error that
+// LogTo returns an [Observer] that logs to l: each retry at Info, a refused call, a
+// call that is given up although another attempt was wanted, and a breaker that
+// opens at Warn, other state changes at Info, all the rest at Debug. It logs no header, no body and no URL; of an error that
 // net/http made it logs what is behind the URL. It panics on a nil l, rather than
 // at the first event.
 func LogTo(l *slog.Logger) Observer {
@@ -102,6 +124,15 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 			slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
 			slog.String("outcome", e.Outcome), slog.String("class", e.Class),
 			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
+		}
+	case GaveUp:
+		level = slog.LevelWarn
+		if e.Attempts == 1 && (e.Reason == endFinal || e.Reason == endAttempts) {
+			level = slog.LevelDebug // no other was wanted, or retries are off
+		}
+		return level, "steady: gave up", []slog.Attr{
+			slog.String("key", e.Key), slog.String("reason", e.Reason), slog.Int("attempts", e.Attempts), slog.Int("status", e.Status),
+			slog.String("outcome", e.Outcome), slog.String("class", e.Class), errorAttr(e.Err),
 		}
 	case LimitWaited:
 		level, msg = slog.LevelDebug, "steady: waited for a turn"

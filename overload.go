@@ -8,8 +8,8 @@ type overload struct {
 }
 
 // refused takes an overload answer and reports whether it goes on with the run.
-func (o *overload) refused(t ticket, known int64) bool {
-	if t.known != known {
+func (o *overload) refused(p permit, known int64) bool {
+	if p.known != known {
 		return false
 	}
 	if o.run == 0 {
@@ -20,8 +20,8 @@ func (o *overload) refused(t ticket, known int64) bool {
 }
 
 // passed takes a success, which ends the run if it was sent after its beginning.
-func (o *overload) passed(t ticket) {
-	if t.known >= o.from {
+func (o *overload) passed(p permit) {
+	if p.known >= o.from {
 		o.run = 0
 	}
 }
@@ -30,8 +30,8 @@ func (o *overload) passed(t ticket) {
 // slower, if that helps. So it is a failure only at the end of a run that shows
 // that it does not help, and when the pace sees nothing pass, which is told without
 // a lock. b.mu must be held.
-func (b *breaker) overloaded(t ticket) {
-	if !b.over.refused(t, b.known.Load()) {
+func (b *breaker) overloaded(p permit) {
+	if !b.over.refused(p, b.known.Load()) {
 		return
 	}
 	b.known.Add(1)

@@ -63,7 +63,10 @@ func (c *limitConfig) newPace() *pace.Pace {
 	if !c.pace.on {
 		return nil
 	}
-	p := pace.Config{Start: 20, Burst: 10, MaxFlight: c.maxInFlight, Random: rand.Float64, Breaker: c.holder != nil}
+	p := pace.Config{
+		Start: 20, Burst: 10, MaxFlight: c.maxInFlight, Random: rand.Float64, Breaker: c.holder != nil,
+		Without: pace.NoRamp, // the queue has one, for whoever held it
+	}
 	if c.limited {
 		p.Start, p.Ceiling = c.rate, c.rate
 	}
@@ -97,7 +100,8 @@ func (q *queue) paced(p *limitPass, now time.Time) time.Duration {
 func (q *queue) speed() float64 {
 	r := math.Inf(1)
 	if q.bucket != nil {
-		r = q.cfg.rate * float64(max(q.line.live, 1)) / float64(max(q.line.owed, 1))
+		owed, _ := q.line.Owed()
+		r = q.cfg.rate * float64(max(q.line.Len(), 1)) / float64(max(owed, 1))
 	}
 	if q.pace != nil {
 		r = min(r, q.pace.Speed())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -590,6 +591,37 @@ func TestThePaceOfALayerAloneIsKeptPerKey(t *testing.T) {
 		}
 		if n := sent["slow rejected"]; n > 40 { // of 200 and some that it answers
 			t.Errorf("%d calls to the slow model rejected in the last 40s", n)
+		}
+	})
+}
+
+func TestALayerWithoutARateHasItsOtherLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		none := math.Inf(1)
+		for _, tt := range []struct {
+			name  string
+			limit steady.Middleware
+			first int // of 50 calls, how many go at once
+		}{
+			{"the pace", steady.RateLimit(none, 0, steady.WithPace()), 10},
+			{"the number in flight", steady.RateLimit(none, 0, steady.MaxInFlight(3)), 3},
+			{"the tokens of the model", steady.RateLimit(none, 0, steady.TokensPerMinute(1e9)), 50},
+		} {
+			p := newRuled(alike(good))
+			rt := steady.Chain(p, tt.limit)
+			var wg sync.WaitGroup
+			for range 50 {
+				wg.Go(func() {
+					if status, err := call(t, rt, t.Context(), "q"); status != 200 || err != nil {
+						t.Errorf("%s: %d, %v", tt.name, status, err)
+					}
+				})
+			}
+			synctest.Wait()
+			if got := p.seen(0, 1); got != tt.first {
+				t.Errorf("%s: %d went at once, want %d", tt.name, got, tt.first)
+			}
+			wg.Wait()
 		}
 	})
 }

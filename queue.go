@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/steadyhttp/steady/internal/line"
 	"github.com/steadyhttp/steady/internal/pace"
 )
 
@@ -32,7 +33,7 @@ type queue struct {
 	tokens   *bucket    // of the model; nil without a limit
 	pace     *pace.Pace // nil if it is not to be learned
 	inFlight int
-	line     line
+	line     line.Line[*waiter]
 	up       *waiter // whose turn it was at the last look
 	trouble  trouble
 	ramp     ramp
@@ -68,7 +69,7 @@ func (t *limitTransport) join(p *limitPass) (*queue, error) {
 			t.queues.drop(p.key, q)
 			continue
 		}
-		if q.line.live == 0 {
+		if q.line.Len() == 0 {
 			if wait, _ := q.turn(p, now); wait <= 0 {
 				q.mu.Unlock()
 				return q, nil
@@ -152,10 +153,10 @@ func (q *queue) look() {
 
 // next returns the waiter whose turn it is, nil if none waits. q.mu must be held.
 func (q *queue) next(now time.Time) *waiter {
-	if q.pace == nil || q.line.live == 0 {
-		return q.line.oldest() // none was let in that cannot be served in time
+	if q.pace == nil || q.line.Len() == 0 {
+		return q.line.Oldest() // none was let in that cannot be served in time
 	}
-	return q.line.next(now, q.speed(), q.pace.LongAnswer())
+	return q.line.Next(now, q.speed(), q.pace.LongAnswer())
 }
 
 // wakeNext lets the waiter look whose turn it is. q.mu must be held.
@@ -167,7 +168,7 @@ func (q *queue) wakeNext(now time.Time) {
 
 // wakeAll lets all in line look. q.mu must be held.
 func (q *queue) wakeAll() {
-	for _, w := range q.line.all {
+	for w := range q.line.All() {
 		w.rouse()
 	}
 }
@@ -176,7 +177,7 @@ func (q *queue) wakeAll() {
 func (q *queue) state(s *KeyState) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s.InFlight, s.Waiting = q.inFlight, q.line.live
+	s.InFlight, s.Waiting = q.inFlight, q.line.Len()
 	if q.pace != nil {
 		s.Pace, s.Slots = q.pace.Limits(time.Now())
 	}
@@ -190,7 +191,7 @@ func (q *queue) retire() bool {
 	now := time.Now()
 	full := q.bucket.full(now) && q.tokens.full(now)
 	_, by := q.holding(now)
-	if q.inFlight > 0 || q.line.live > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {
+	if q.inFlight > 0 || q.line.Len() > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {
 		return false
 	}
 	q.gone = true

@@ -8,7 +8,9 @@ import (
 // A ramp keeps the calls that a hold has dammed up from going all at once when
 // it ends. The first goes at once, the others at a quarter of the pace at which
 // calls went before the hold, doubling every half second until it is twice that
-// pace and the ramp is over.
+// pace and the ramp is over. It follows every hold, the breaker's and the pace's,
+// so what the pace would do on its own after one of its own is left out: it knows
+// what it has allowed, and the ramp what has gone.
 type ramp struct {
 	second     int64 // the Unix second that this counts
 	this, last int   // how many calls went in it, and in the one before

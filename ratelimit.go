@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 )
@@ -18,6 +19,7 @@ func (f limitOption) applyLimit(c *limitConfig) { f(c) }
 type limitConfig struct {
 	nils         flaws   // nil options
 	limited      bool    // by rate and burst
+	endless      bool    // a rate without end was asked for
 	rate         float64 // per second
 	burst        int
 	initial      int  // how full the bucket is at first
@@ -39,7 +41,8 @@ func defaultLimitConfig() limitConfig {
 }
 
 func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
-	c.limited, c.rate, c.burst = true, perSecond, burst
+	c.endless = math.IsInf(perSecond, 1)
+	c.limited, c.rate, c.burst = !c.endless, perSecond, burst
 	for _, opt := range opts {
 		if !c.nils.missing(opt == nil) {
 			opt.applyLimit(c)
@@ -49,7 +52,7 @@ func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
 
 func (c *limitConfig) validate() error {
 	f := c.nils
-	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1),
+	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1) || c.limitsNothing(),
 		"RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", c.rate, c.burst)
 	f.add(c.initialSet && (c.initial < 0 || c.initial > c.burst), "InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst)
 	f.add(c.perMinuteSet && !(c.perMinute > 0 && c.perMinute < 1e12), "TokensPerMinute(%d): must be positive and less than 1e12", c.perMinute)
@@ -57,6 +60,11 @@ func (c *limitConfig) validate() error {
 	f.add(c.maxWait < 0, "MaxWait(%v): must not be negative", c.maxWait)
 	f.add(c.patience < 0, "Patience(%v): must not be negative", c.patience)
 	return errors.Join(append(f, c.keyer.validate())...)
+}
+
+// limitsNothing reports whether there is neither a rate nor another limit beside it.
+func (c *limitConfig) limitsNothing() bool {
+	return c.endless && !c.limited && !c.pace.on && !c.perMinuteSet && c.maxInFlight == 0
 }
 
 // ownWait is how long a call may wait for the limits that the user has set.
@@ -122,6 +130,9 @@ func Patience(d time.Duration) QueueOption {
 // refused at once; a call that leaves gives its place to the one behind it. Both
 // cost nothing. A request heavier than the bucket (see [ContextWithCost]) goes
 // when the bucket is full and leaves it in debt.
+//
+// A rate of [math.Inf](1) is none, whatever the burst, and needs another limit beside
+// it: [WithPace], [TokensPerMinute] or [MaxInFlight].
 //
 // RateLimit panics if an argument is invalid.
 func RateLimit(perSecond float64, burst int, opts ...LimitOption) Middleware {

@@ -252,6 +252,8 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 		rest := c
 		rest.retry()
 		c.resp, c.err = rest.resp, rest.err
+	} else {
+		c.tellGaveUp()
 	}
 	if made {
 		outer.leave(req, c.resp)

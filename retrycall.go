@@ -30,7 +30,8 @@ type retryCall struct {
 	kept     *aheadBody // the body of the last response, once it is to be followed by another
 	status   int        // of the last response, 0 if there was none
 	wait     time.Duration
-	paid     bool // the re-send that is due, or under way, costs the budget nothing
+	paid     bool   // the re-send that is due, or under way, costs the budget nothing
+	end      string // why there is no other attempt, "" if nobody is to be told
 }
 
 // send makes an attempt. The first goes down with the call that came, whose gates
@@ -44,7 +45,7 @@ func (c *retryCall) send() {
 	if c.body.body != nil {
 		inner.body = c.body
 	}
-	last, lastErr := c.resp, c.err
+	last, lastErr, lastVerdict := c.resp, c.err, c.verdict
 	c.resp, c.err = inner.down(c.t.next, c.req)
 	if inner.body != nil { // it has not come to the base
 		inner.body = nil
@@ -58,6 +59,9 @@ func (c *retryCall) send() {
 		c.status = c.resp.StatusCode
 	case c.verdict.outcome == outcomeRefused:
 		c.refused(last, lastErr)
+		if c.attempts > 0 {
+			c.verdict, c.end = lastVerdict, endRefused
+		}
 		return
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
@@ -112,20 +116,22 @@ func (c *retryCall) judge() verdict {
 // again decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
 func (c *retryCall) again() bool {
-	if c.verdict.outcome == outcomeRefused {
+	if c.end == endRefused || c.verdict.outcome == outcomeRefused {
 		return false // see refused
 	}
 	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // the caller left while the answer was judged
 		c.resp.Body.Close()
-		c.resp = nil
+		c.resp, c.end = nil, c.byContext()
 		c.giveUp(contextError(c.ctx))
 		return false
 	}
 	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts || !c.worth() || !c.body.possible() {
+		c.end = c.whyOver()
 		c.giveUp(nil)
 		return false
 	}
 	if !c.safe() {
+		c.end = endUnknown
 		c.giveUpFor(errMayBeDone)
 		return false
 	}
@@ -134,6 +140,7 @@ func (c *retryCall) again() bool {
 		return false
 	}
 	if c.paid = paid(c.gates, c.verdict); !c.paid && !c.budget.spend(now) {
+		c.end = endBudget
 		c.giveUpFor(errNoBudget)
 		return false
 	}
@@ -179,6 +186,7 @@ func (c *retryCall) retry() {
 		c.refund()
 		c.stop(err)
 	}
+	c.tellGaveUp()
 }
 
 // scheduled reports the retry that is to follow and returns its wait.
@@ -195,9 +203,11 @@ func (c *retryCall) scheduled() time.Duration {
 // prepare asks the gates for another attempt and opens the body for it.
 func (c *retryCall) prepare() error {
 	if err := askAgain(c.gates, c.req); err != nil {
+		c.end = endRefused
 		return err
 	}
 	if _, err := c.body.next(); err != nil {
+		c.end = endBody
 		tellEnded(c.gates, verdict{outcome: outcomeRefused, err: err})
 		return err
 	}
@@ -208,6 +218,7 @@ func (c *retryCall) prepare() error {
 // last real response if there was one, unless it is the caller who has left.
 func (c *retryCall) stop(err error) {
 	if c.ctx.Err() != nil {
+		c.end = c.byContext()
 		c.giveUp(contextError(c.ctx))
 		c.resp = nil
 		return
@@ -261,14 +272,7 @@ func (c *retryCall) delay(now time.Time) bool {
 	if begin {
 		return true
 	}
-	switch {
-	case byDeadline && c.err != nil:
-		c.giveUp(errTooLate{})
-	case !c.verdict.hinted:
-		c.giveUpFor(errNotWithin)
-	default:
-		c.giveUp(nil)
-	}
+	c.late(byDeadline)
 	return false
 }
 

@@ -188,7 +188,10 @@ func WithBreaker(opts ...BreakerOption) Option {
 // attempts a second for each key, in bursts of at most burst. The default is no
 // limit but the pace that is learned.
 func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
-	return option(func(c *config) { c.limit.apply(perSecond, burst, opts) })
+	return option(func(c *config) {
+		c.limit.apply(perSecond, burst, opts)
+		c.limit.limited = true // no rate is no option of New, but the lack of one
+	})
 }
 
 // WithConcurrency sets how many attempts may be under way at a time for each

@@ -4,20 +4,19 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/line"
 )
 
 // waiter is a call in line.
 type waiter struct {
-	p     *limitPass
-	came  time.Time
-	until time.Time     // when its patience or its deadline ends, whichever is first
-	past  time.Duration // the queue's troubled time before it came
-	wake  chan struct{} // has room for one, so that nobody waits to wake
-	gone  bool          // it has left
-	shed  bool          // it is to leave: more wait than can be served
+	line.Place
+	p    *limitPass
+	came time.Time
+	past time.Duration // the queue's troubled time before it came
+	wake chan struct{} // has room for one, so that nobody waits to wake
+	shed bool          // it is to leave: more wait than can be served
 }
-
-func (w *waiter) began() time.Time { return w.p.c.began }
 
 func (w *waiter) rouse() {
 	select {
@@ -30,15 +29,16 @@ func (w *waiter) rouse() {
 // with q.mu held and returns without.
 func (q *queue) wait(p *limitPass, now time.Time) error {
 	w := &waiter{p: p, came: now, past: q.trouble.total(now), wake: make(chan struct{}, 1)}
+	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.charge.reserved}
 	defer q.mu.Unlock()
 	if err := q.hopeless(w, now); err != nil {
 		return err
 	}
-	q.line.add(w)
+	q.line.Add(w)
 	q.shed(now)
 	defer func() {
-		if !w.gone {
-			q.line.remove(w)
+		if !w.Left() {
+			q.line.Remove(w)
 			q.letGo(now)
 		}
 	}()
@@ -60,7 +60,7 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		q.mu.Lock()
 		now = time.Now()
 		switch {
-		case w.gone: // let go
+		case w.Left(): // let go
 			return nil
 		case !ended:
 		case errors.Is(p.ctx.Err(), context.Canceled):
@@ -91,7 +91,7 @@ func (q *queue) letGo(now time.Time) {
 			return
 		}
 		w.p.waited = now.Sub(w.came)
-		q.line.remove(w)
+		q.line.Remove(w)
 	}
 }
 
@@ -127,7 +127,8 @@ func (w *waiter) sleep(d time.Duration) (ended bool) {
 func (q *queue) hopeless(w *waiter, now time.Time) error {
 	wait, by := q.holding(now)
 	if by == byNobody {
-		wait = max(q.bucket.wait(q.line.owed, w.p.cost, now), q.tokens.wait(q.line.owedTokens, w.p.charge.reserved, now))
+		cost, tokens := q.line.Owed()
+		wait = max(q.bucket.wait(cost, w.p.cost, now), q.tokens.wait(tokens, w.p.charge.reserved, now))
 	}
 	left, err := q.patience(w, by, now)
 	if by == byNobody {
@@ -136,7 +137,7 @@ func (q *queue) hopeless(w *waiter, now time.Time) error {
 	if left <= 0 || wait != forever && wait > left {
 		return err(wait)
 	}
-	w.until = now.Add(left)
+	w.Until = now.Add(left)
 	return nil
 }
 
@@ -146,13 +147,9 @@ func (q *queue) shed(now time.Time) {
 	if q.pace == nil {
 		return
 	}
-	room := q.pace.Room(now, q.line.latest().until)
-	for i := 0; float64(q.line.live) > room && i < len(q.line.all); i++ {
-		w := q.line.all[i]
-		if w.gone {
-			continue
-		}
-		if now.Sub(w.began()) < freshFor {
+	room := q.pace.Room(now, q.line.Latest().Until)
+	for w := range q.line.All() {
+		if float64(q.line.Len()) <= room || now.Sub(w.Began) < line.FreshFor {
 			return
 		}
 		w.shed = true
@@ -211,10 +208,10 @@ func (q *queue) limited(w *waiter, by holdBy, wait time.Duration, byDeadline boo
 // in time, as far as is known. A call that waits alone gets its chance. q.mu must
 // be held.
 func (q *queue) need() time.Duration {
-	if q.pace == nil || q.line.live <= 1 {
+	if q.pace == nil || q.line.Len() <= 1 {
 		return 1
 	}
-	if q.line.crowded { // there are others who surely have the time
+	if q.line.Crowded() { // there are others who surely have the time
 		return max(1, q.pace.LongAnswer())
 	}
 	return max(1, q.pace.Answer())

@@ -3,7 +3,7 @@
 // Command goodput measures clients of a rate-limited LLM provider in virtual time.
 //
 //	go run ./bench/goodput                          # the table: every scenario, every rival
-//	go run ./bench/goodput -only steady,ours,oracle -scenario S3 -seeds 1,2,3
+//	go run ./bench/goodput -only steady,oracle -scenario S3 -seeds 1,2,3
 //	go run ./bench/goodput -ablate                  # steady with one mechanism taken out at a time
 //	go run ./bench/goodput -random 60 -seeds 7      # servers that nobody tuned for
 //	go run ./bench/goodput -chart s6.svg -scenario S6 -only steady,failsafe-retry,oracle

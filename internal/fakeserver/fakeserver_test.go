@@ -373,6 +373,18 @@ func join(stream string, n int) string {
 	return strings.Join(strings.SplitAfter(stream, "\n\n")[:n], "")
 }
 
+// hearing closes heard when it has the headers of its one response.
+type hearing struct {
+	http.RoundTripper
+	heard chan struct{}
+}
+
+func (h hearing) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := h.RoundTripper.RoundTrip(req)
+	close(h.heard)
+	return resp, err
+}
+
 func TestHangsAndStallsLastUntilTheClientLeaves(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -390,13 +402,17 @@ func TestHangsAndStallsLastUntilTheClientLeaves(t *testing.T) {
 			throughEach(t, func(t *testing.T, _ string, open func(...fakeserver.Option) (*fakeserver.Server, *client)) {
 				srv, c := open(tt.effect)
 				ctx, cancel := context.WithCancel(t.Context())
+				heard := make(chan struct{}) // the headers, which may still be on their way when the server has counted them
+				c.Transport = hearing{c.Transport, heard}
 				got := make(chan reply)
 				go func() { got <- c.postContext(ctx, chatPath, tt.body) }()
 				waitFor(t, func() bool {
 					n := srv.Counts()
 					return n.InFlight == 1 && n.BodiesRead == 1 && n.Billed == tt.billed && (n.ByStatus[0]+n.ByStatus[200]+n.ByStatus[429] == 1) == tt.headers
 				})
-				time.Sleep(20 * time.Millisecond) // the headers are on their way; a real client has to see them first
+				if tt.headers {
+					<-heard
+				}
 				cancel()
 				r := <-got
 				if !errors.Is(r.err, context.Canceled) || (r.doErr == nil) != tt.headers {

@@ -91,19 +91,21 @@ type Result struct {
 	Truncated bool // it ended too early
 	Strength  Strength
 	Terminal  string // what ended it: an event or field of the dialect, done_sentinel, error, finish_reason_failure, none
-	Finish    string // why the model stopped, in its own word
 	Usage     Usage
 	Error     StreamError
 
-	ContentEvents   int
+	ContentEvents int
+
+	Retryable bool // asking again may help
+	Wait      time.Duration
+
+	// What led to the verdict. No layer acts on these: they are for the tests that
+	// hold recorded bodies to what is known of them, where a right verdict for a
+	// wrong reason would not show.
+	Finish          string // why the model stopped, in its own word
 	Keepalives      int
 	MalformedFrames int
-
-	Retryable  bool // asking again may help
-	ReplaySafe bool // no content has passed, so the caller need not know
-	Wait       time.Duration
-
-	Text string // the answer, only of a decoder that collects it
+	Text            string // the answer, only of a decoder that collects it
 }
 
 // A StreamError is an error that came under a 200.

@@ -21,7 +21,7 @@ func (d *Decoder) End(clean bool) Result {
 	r := Result{
 		Form: d.form, Dialect: t.dialect, Terminal: terminalNone, Usage: t.counts.usage(),
 		ContentEvents: t.content, Keepalives: t.keepalive, MalformedFrames: t.malformed,
-		ReplaySafe: t.content == 0, Text: string(t.text),
+		Text: string(t.text),
 	}
 	if t.failure.position != "" {
 		t.failure.report(&r)

@@ -79,7 +79,7 @@ func flatten(r Result) map[string]any {
 		"terminal": r.Terminal, "finish": orNil(r.Finish), "text": r.Text,
 		"content_events": float64(r.ContentEvents), "keepalives": float64(r.Keepalives),
 		"malformed_frames": float64(r.MalformedFrames),
-		"retryable":        r.Retryable, "replay_safe": r.ReplaySafe, "wait_ms": nil, "usage": nil, "error": nil,
+		"retryable":        r.Retryable, "replay_safe": r.ContentEvents == 0, "wait_ms": nil, "usage": nil, "error": nil,
 	}
 	if r.Wait > 0 {
 		m["wait_ms"] = float64(r.Wait.Milliseconds())

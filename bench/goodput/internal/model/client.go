@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/steadyhttp/steady/internal/line"
 	"github.com/steadyhttp/steady/internal/pace"
 )
 
@@ -25,7 +26,7 @@ type Client struct {
 
 	mu    sync.Mutex // guards the rest
 	pace  *pace.Pace
-	line  line
+	queue queue
 	timer *time.Timer // pumps when the head of the line may go
 	rng   *rand.Rand
 }
@@ -53,18 +54,16 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.RoundT
 func (c *Client) pump() {
 	for {
 		now := time.Now()
-		need := c.pace.LongAnswer()
-		earliest := c.pace.Earliest(now)
-		if w := c.line.hopeless(earliest, need, c.pace.Room(now, c.line.latest())); w != nil {
+		if w := c.queue.hopeless(c.pace.Earliest(now), c.need(), c.pace.Room(now, c.queue.until())); w != nil {
 			c.refuse(w)
 			continue
 		}
-		w := c.line.next(now, c.pace.Speed(), need)
+		w := c.queue.Next(now, c.pace.Speed(), c.pace.LongAnswer())
 		if w == nil {
 			return
 		}
 		if c.noFresh {
-			w = c.line.oldest()
+			w = c.queue.Oldest()
 		}
 		ok, wait := c.pace.Ready(now)
 		if !ok {
@@ -74,16 +73,25 @@ func (c *Client) pump() {
 			return
 		}
 		w.pass = c.pace.Sent(now)
-		c.line.leave(w)
+		c.queue.Remove(w)
 		w.grant <- true
 	}
 }
 
+// need is how long before its deadline a call must be sent to be answered in time.
+// c.mu must be held.
+func (c *Client) need() time.Duration {
+	if c.queue.Crowded() { // there are others who surely have the time
+		return c.pace.LongAnswer()
+	}
+	return c.pace.Answer()
+}
+
 func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pace.Pass, error) {
-	w := &waiting{arrival: arrival, grant: make(chan bool, 1)}
-	w.deadline, _ = ctx.Deadline()
+	w := &waiting{Place: line.Place{Began: arrival}, grant: make(chan bool, 1)}
+	w.Until, _ = ctx.Deadline()
 	c.mu.Lock()
-	c.line.push(w)
+	c.queue.Add(w)
 	c.pump()
 	c.mu.Unlock()
 	select {
@@ -95,8 +103,8 @@ func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pace.Pass, er
 	case <-ctx.Done():
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if !w.gone {
-			c.line.leave(w)
+		if !w.Left() {
+			c.queue.Remove(w)
 		} else if <-w.grant { // granted at the last moment
 			c.pace.Settled(time.Now(), &w.pass, pace.Cancelled, 0)
 			c.pump()
@@ -106,7 +114,7 @@ func (c *Client) acquire(ctx context.Context, arrival time.Time) (*pace.Pass, er
 }
 
 func (c *Client) refuse(w *waiting) {
-	c.line.leave(w)
+	c.queue.Remove(w)
 	w.grant <- false
 }
 
