@@ -156,7 +156,7 @@ func (q *queue) next(now time.Time) *waiter {
 	if q.pace == nil || q.line.Len() == 0 {
 		return q.line.Oldest() // none was let in that cannot be served in time
 	}
-	return q.line.Next(now, q.speed(), q.pace.LongAnswer())
+	return q.line.Next(now, q.speed(), q.pace.LongAnswer()-q.need())
 }
 
 // wakeNext lets the waiter look whose turn it is. q.mu must be held.

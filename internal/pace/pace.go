@@ -202,6 +202,9 @@ func (p *Pace) perSecond(now time.Time) float64 {
 // Speed is how many attempts per second can be expected to be served.
 func (p *Pace) Speed() float64 {
 	r := p.learned()
+	if p.bet.trial { // it will be over soon
+		r = max(r, p.bet.rate)
+	}
 	if p.window.known(p.lastSent) {
 		r = min(r, p.window.rate)
 	}

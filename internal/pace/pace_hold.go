@@ -66,6 +66,9 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 			p.backAt(1.3 * p.window.rate)
 		}
 	}
+	if hinted > 0 { // the time until then is not the provider's pace
+		p.cycle = cycle{void: true}
+	}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
 	p.nextProbe(now, hinted)
 }

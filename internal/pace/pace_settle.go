@@ -27,7 +27,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	}
 	switch o {
 	case OK:
-		p.answer.add(now.Sub(a.at).Seconds())
+		if !p.hold.on { // or those that take longest would be all that is heard
+			p.answer.add(now.Sub(a.at).Seconds())
+		}
 		return
 	case Declined:
 		p.silentFrom = time.Time{}

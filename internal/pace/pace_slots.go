@@ -155,7 +155,8 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 		s.reset()
 		return false
 	}
-	fewer, few := served < s.least && s.strike(a, served, p.settle()), s.most < fewSlots
+	filling := a.at.Before(p.hold.resumed.Add(p.Answer())) // after a hold few are served, whatever the number of slots
+	fewer, few := served < s.least && !filling && s.strike(a, served, p.settle()), s.most < fewSlots
 	switch {
 	case few && a.flying == 1 && p.recent.run() == 1 && s.doubt.refusedAlone(a.seq), fewer && few && s.doubt.swung():
 		p.rate = wayBack(p.accepted.rate(now), s.before)
