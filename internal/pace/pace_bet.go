@@ -57,7 +57,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 		p.rate.base = max(p.rate.base, p.accepted.rate(now))
 	}
 	b := &p.bet
-	if p.luck[k].share > 0 && !p.doubtChance(now, a, &p.luck[k]) {
+	if p.luck[k].share > 0 && !p.doubtChance(now, a, k) {
 		return
 	}
 	if p.recent.refused(runOver) <= 1 { // none but a for a while: the last trial was right
@@ -147,7 +147,7 @@ func (p *Pace) endTrial(now time.Time) {
 		p.backAt(r)
 		l := &p.luck[b.about]
 		l.seen = b.lowSent + b.sent
-		l.share = max(share, (refused+b.share*b.sent)/l.seen)
+		l.uphold(max(share, (refused+b.share*b.sent)/l.seen), p.seq)
 		l.since(p.seq)
 		*b = bet{after: p.seq}
 		p.cycle = cycle{void: true}
@@ -156,6 +156,7 @@ func (p *Pace) endTrial(now time.Time) {
 	}
 	r, before, proven := max(p.perSecond(now), b.passed, 0.3*b.rate), b.rate, b.proven
 	again := p.seq < p.slowed.until
+	p.luck[b.about].drop()
 	if !again {
 		p.slowed.from = b.rate
 	}

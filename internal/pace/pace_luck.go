@@ -32,6 +32,8 @@ type luck struct {
 	seen   float64 // attempts of which that is the share; 0 once it is sure enough
 	cut    uint64  // the attempt at which the rate was cut because more were refused,
 	before float64 // and the rate before that
+	next   uint64  // the attempt at which the share is put on trial once more
+	upheld int     // the trials that it has stood
 }
 
 // since makes the attempts up to seq old news.
@@ -68,9 +70,13 @@ func (l *luck) judge() int {
 // chance. If more are refused, the first guess is that those beyond chance are for
 // speed: the rate falls to what leaves chance alone. If that does not help, the
 // share is what has changed.
-func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
+func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
+	l := &p.luck[k]
 	verdict := l.judge()
 	if verdict == 0 {
+		if a.seq >= l.next {
+			p.tryChance(now, a, k)
+		}
 		return false
 	}
 	share, v := l.recent.share(), p.perSecond(now)
@@ -82,16 +88,39 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, l *luck) bool {
 		return false
 	}
 	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before), after: p.bet.after}
-	l.share, l.cut, l.before = 0, 0, 0
+	l.drop()
 	return true
 }
+
+// tryChance puts a share on trial that was found to be chance. That may have been an
+// error, and a limit that is exceeded steadily looks like chance ever after.
+func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
+	b, share, v := &p.bet, p.luck[k].share, p.perSecond(now)
+	*b = bet{on: true, from: *a, began: k, about: k, last: a.seq, rate: v, passed: min(v*(1-share), p.accepted.rate(now)), lowSent: 64}
+	b.lowRefused[k] = 64 * share
+	p.luck[k].share = 0
+	p.tryAt(now, 0.7*b.passed)
+}
+
+// uphold makes share the known one. A trial costs a dozen attempts where most are
+// refused and some sixty where few are; the times between them are so long that
+// this does not matter, and double each time.
+func (l *luck) uphold(share float64, seq uint64) {
+	l.share = share
+	l.next = seq + uint64(apart/share)<<min(l.upheld, 16)
+	l.upheld++
+}
+
+const apart = 200 // attempts that are refused between two trials of a share
+
+func (l *luck) drop() { l.share, l.cut, l.before, l.upheld = 0, 0, 0, 0 }
 
 // forget drops the chances that no longer show.
 func (p *Pace) forget() {
 	for i := range p.luck {
 		l := &p.luck[i]
 		if l.share > 0 && float64(p.seq-l.recent.top) > max(64, 8/l.share) {
-			l.share, l.cut = 0, 0
+			l.drop()
 		}
 	}
 }

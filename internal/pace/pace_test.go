@@ -495,6 +495,41 @@ func TestPaceKeepsToALimitAmongRefusalsByChance(t *testing.T) {
 	}
 }
 
+// A limit that was taken for chance, and is exceeded ever since, is found all the same.
+func TestPacePutsWhatItTakesForChanceOnTrialAgain(t *testing.T) {
+	r := newRig(Config{}, tokens(20, 5, 0))
+	r.p.rate = found(80, 1)
+	r.p.luck[rejection].uphold(0.75, 0)
+	r.run(time.Minute, 0)
+	r.reset()
+	r.run(5*time.Minute, 0)
+	if ok, refused := r.count[OK], r.count[Rejected]; ok < 5800 || refused > 300 {
+		t.Errorf("%d answered and %d refused in 5 minutes, want nearly 6000 and few", ok, refused)
+	}
+}
+
+// True chance is put on trial so seldom that this costs next to nothing.
+func TestPaceKeepsWhatIsChanceThroughItsTrials(t *testing.T) {
+	const runs, each = 20, 30_000
+	answered := 0
+	for seed := range uint64(runs) {
+		luck, bucket := rand.New(rand.NewPCG(seed, 4)), tokens(100, 10, 0)
+		r := newRig(Config{}, func(now time.Time, serving int) reply {
+			if luck.Float64() < 0.25 {
+				return reply{Overloaded, 0, 40 * time.Millisecond, 0}
+			}
+			return bucket(now, serving)
+		})
+		r.run(time.Minute, 0)
+		r.reset()
+		r.run(5*time.Minute, 0)
+		answered += r.count[OK]
+	}
+	if got := float64(answered) / (runs * each); got < 0.95 {
+		t.Errorf("%.3f of the limit was used, want at least 0.95", got)
+	}
+}
+
 func TestPaceCutsToWhatLeavesChanceAlone(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -507,7 +542,7 @@ func TestPaceCutsToWhatLeavesChanceAlone(t *testing.T) {
 		r := newRig(Config{}, nil)
 		r.p.rate = found(100, 1)
 		l := &r.p.luck[rejection]
-		l.share = 0.2
+		l.uphold(0.2, 0)
 		for i := range 64 {
 			r.now = r.now.Add(10 * time.Millisecond)
 			if a := r.p.Sent(r.now); 63-i < tt.refused {
