@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // TimeoutOption is an option of [WithTimeouts].
@@ -123,8 +125,9 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 }
 
 type attemptTransport struct {
-	cfg  attemptConfig
-	next http.RoundTripper
+	cfg   attemptConfig
+	next  http.RoundTripper
+	usual wire.Glancer // of answers that are all there
 }
 
 // errHeaderTimeout is the error of an attempt for which no headers come in time.

@@ -28,7 +28,7 @@ func (a *attempt) whole(resp *http.Response) (verdict, bool) {
 	ended := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	if ended {
 		resp.Body.Close()
-		if usage, good := wire.Glance(text); good {
+		if usage, good := a.t.usual.Glance(text); good {
 			a.plain.text.Reset(text)
 			a.plain.verdict = verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage, header: resp.Header}
 			resp.Body = &a.plain
