@@ -148,7 +148,7 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 
 func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	c, made := enter(c, req, nil)
-	a := &attempt{t: t, call: c, number: c.attempt, start: time.Since(c.began), within: t.cfg.header}
+	a := &attempt{t: t, call: c, number: c.attempt, start: c.at, within: t.cfg.header}
 	a.caller, a.Context = req.Context(), req.Context()
 	if t.cfg.observer != nil {
 		a.key = t.cfg.keyer.key(c, req)

@@ -159,7 +159,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {
-			p.settle(outcomeFailed)
+			p.settle(verdict{outcome: outcomeFailed})
 		}
 	}()
 	resp, err := c.down(t.next, req)
@@ -168,13 +168,13 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.settle(judge(p.ctx, nil, err).outcome)
+		p.settle(judge(p.ctx, nil, err))
 		return nil, err
 	}
-	switch o := judge(p.ctx, resp, nil).outcome; {
+	switch v := judge(p.ctx, resp, nil); {
 	case !p.underWay():
-	case o != outcomeOK || p.probing():
-		p.settle(o)
+	case v.outcome != outcomeOK || p.probing() || settled(resp):
+		p.settle(v)
 	default:
 		watch(p.ctx, resp, p)
 	}
@@ -200,7 +200,7 @@ func (p *breakerPass) again(*http.Request) error {
 	t, ok := redeem(p.c.takePermit())
 	over := p.ctx.Err() != nil         // nothing of it will go out
 	if ok && (over || t.in.b != p.b) { // the queue asked about another key
-		t.settle(outcomeCancelled)
+		t.settle(verdict{outcome: outcomeCancelled})
 		ok = false
 	}
 	if over {
@@ -244,9 +244,9 @@ func redeem(p permit) (ticket, bool) {
 
 func (p *breakerPass) pays(verdict) bool { return false }
 
-func (p *breakerPass) ended(v verdict) { p.settle(v.outcome) }
+func (p *breakerPass) ended(v verdict) { p.settle(v) }
 
-func (p *breakerPass) bodyEnded(v verdict) { p.settle(v.outcome) }
+func (p *breakerPass) bodyEnded(v verdict) { p.settle(v) }
 
 func (p *breakerPass) underWay() bool { return p.ticket.Load() != nil }
 
@@ -256,8 +256,8 @@ func (p *breakerPass) probing() bool {
 }
 
 // settle counts the attempt under way, once.
-func (p *breakerPass) settle(o outcome) {
+func (p *breakerPass) settle(v verdict) {
 	if t := p.ticket.Swap(nil); t != nil {
-		t.settle(o)
+		t.settle(v)
 	}
 }

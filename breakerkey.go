@@ -146,9 +146,10 @@ func (b *breaker) free(p *probe, err error) {
 }
 
 // settle counts how the attempt ended.
-func (t ticket) settle(o outcome) {
+func (t ticket) settle(v verdict) {
+	o := v.outcome
 	if o == outcomeOK && t.probe == nil && !t.in.failing.Load() {
-		t.in.passed() // for nothing, if the period is over
+		t.in.passed(v.when()) // for nothing, if the period is over
 		return
 	}
 	b := t.in.b
@@ -164,7 +165,7 @@ func (t ticket) settle(o outcome) {
 	case o == outcomeOK:
 		b.over.passed(t)
 		b.inARow = 0
-		b.period.passed()
+		b.period.passed(v.when())
 	case o == outcomeOverloaded && b.all.cfg.leavesOverload():
 		b.overloaded(t)
 	case o.bad():

@@ -17,10 +17,11 @@ import (
 type call struct {
 	context.Context // the caller's, to which call adds itself
 	began           time.Time
-	attempt         int         // the number of the attempt under way, from 1
-	body            *replay     // whose body the attempt sends, until a request has it; nil for the request's own
-	over            atomic.Bool // RoundTrip has returned: whoever still holds the context is on their own
-	outer           *call       // the one that c is a branch of, or nil
+	at              time.Duration // since began, when a layer last looked at the clock on the call's way down
+	attempt         int           // the number of the attempt under way, from 1
+	body            *replay       // whose body the attempt sends, until a request has it; nil for the request's own
+	over            atomic.Bool   // RoundTrip has returned: whoever still holds the context is on their own
+	outer           *call         // the one that c is a branch of, or nil
 
 	shared bool       // others may have it, and send it twice at once; false while it has gone by hand only
 	mu     sync.Mutex // guards the rest once it is shared: see lock
@@ -151,7 +152,7 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 func (c *call) fresh(n int, req *http.Request) *call {
 	c.lock()
 	defer c.unlock()
-	return &call{Context: req.Context(), began: c.began, attempt: n, keyer: c.keyer, url: c.url, key: c.key}
+	return &call{Context: req.Context(), began: c.began, at: time.Since(c.began), attempt: n, keyer: c.keyer, url: c.url, key: c.key}
 }
 
 // roundTrip has next send req, and makes good what a fake may leave undone of the

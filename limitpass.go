@@ -35,9 +35,12 @@ type limitPass struct {
 }
 
 // again waits for a turn.
-func (p *limitPass) again(*http.Request) error {
+func (p *limitPass) again(*http.Request) error { return p.await(time.Now()) }
+
+// await waits for a turn as of now, which has just been.
+func (p *limitPass) await(now time.Time) error {
 	p.waited = 0
-	q, err := p.t.join(p)
+	q, err := p.t.join(p, now)
 	if err == nil {
 		p.q.Store(q)
 		if p.returned.Load() { // nobody would give it back

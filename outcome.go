@@ -56,6 +56,15 @@ type verdict struct {
 	looked  time.Duration // that the judging took, which counts as waiting
 	usage   wire.Usage
 	header  http.Header // of the response, if there is one
+	at      time.Time   // when the attempt was over; zero for now
+}
+
+// when is when the attempt was over.
+func (v *verdict) when() time.Time {
+	if v.at.IsZero() {
+		return time.Now()
+	}
+	return v.at
 }
 
 // mayBeDone reports whether the request may have been done, and billed, although

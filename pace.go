@@ -113,7 +113,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	left, ok := q.quotas(h)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	q.pace.Headers(now, &p.pass)
 	q.holding(now) // it may be over
 	if ok {
@@ -128,7 +128,7 @@ func (q *queue) refused(p *limitPass, v verdict) {
 	left, ok := q.quotas(v.header)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	q.learn(p, v, now)
 	if ok {
 		q.tell(p, left, now)

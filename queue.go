@@ -28,6 +28,7 @@ type queue struct {
 	readAt atomic.Int64 // when headers were read last, in Unix nanoseconds
 
 	mu       sync.Mutex // guards the rest
+	latest   time.Time  // that anything was done, see clock
 	bucket   *bucket    // nil without a rate limit
 	tokens   *bucket    // of the model; nil without a limit
 	pace     *pace.Pace // nil if it is not to be learned
@@ -55,27 +56,36 @@ func newQueue(key string, cfg *limitConfig) *queue {
 
 // join returns when p's turn has come, and the queue in which it now counts as
 // in flight. After an error it has cost nothing.
-func (t *limitTransport) join(p *limitPass) (*queue, error) {
+func (t *limitTransport) join(p *limitPass, now time.Time) (*queue, error) {
 	if p.ctx.Err() != nil {
 		return nil, contextError(p.ctx)
 	}
 	for {
 		q := t.queues.get(p.key, p.c.began)
 		q.mu.Lock()
-		now := time.Now() // with the lock held: TestUpstreamRateFillsTwiceWhenTimeGoesBack
 		if q.gone {
 			q.mu.Unlock()
 			t.queues.drop(p.key, q)
 			continue
 		}
 		if q.line.live == 0 {
-			if wait, _ := q.turn(p, now); wait <= 0 {
+			if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
 				q.mu.Unlock()
 				return q, nil
 			}
 		}
-		return q, q.wait(p, now)
+		return q, q.wait(p, q.clock(time.Now()))
 	}
+}
+
+// clock returns now, which may have been read before mu was locked, or what others
+// have taken for it since if that is later: here time never goes back. It would fill
+// the bucket twice (TestUpstreamRateFillsTwiceWhenTimeGoesBack). q.mu must be held.
+func (q *queue) clock(now time.Time) time.Time {
+	if now.After(q.latest) {
+		q.latest = now
+	}
+	return q.latest
 }
 
 // turn lets p go if its turn, as the next one, has come. Else it returns how long
@@ -124,7 +134,7 @@ func (q *queue) over(p *limitPass, v verdict, begun bool) {
 	left, ok := q.quotas(v.header)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(v.when())
 	if begun && q.pace != nil {
 		q.pace.Headers(now, &p.pass)
 	}
@@ -145,7 +155,7 @@ func (q *queue) over(p *limitPass, v verdict, begun bool) {
 func (q *queue) look() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	q.holding(now)
 	q.wakeNext(now)
 }
@@ -178,7 +188,7 @@ func (q *queue) state(s *KeyState) {
 	defer q.mu.Unlock()
 	s.InFlight, s.Waiting = q.inFlight, q.line.live
 	if q.pace != nil {
-		s.Pace, s.Slots = q.pace.Limits(time.Now())
+		s.Pace, s.Slots = q.pace.Limits(q.clock(time.Now()))
 	}
 }
 
@@ -187,7 +197,7 @@ func (q *queue) state(s *KeyState) {
 func (q *queue) retire() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	full := q.bucket.full(now) && q.tokens.full(now)
 	_, by := q.holding(now)
 	if q.inFlight > 0 || q.line.live > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {

@@ -188,9 +188,12 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 			p.release(verdict{outcome: outcomeFailed})
 		}
 	}()
-	if err := p.again(sent); err != nil {
+	if err := p.await(c.began.Add(c.at)); err != nil {
 		c.closeBody(sent)
 		return nil, err
+	}
+	if p.waited > 0 {
+		c.at = time.Since(c.began)
 	}
 	c.register(p)
 	resp, err := c.down(t.next, sent)

@@ -236,7 +236,7 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 		req = outer.outgoing(req.Context(), req)
 	}
 	c := retryCall{
-		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: time.Since(outer.began),
+		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: outer.at,
 		key: t.cfg.keyer.key(outer, req), body: new(replay),
 	}
 	c.body.of(req, cfg.replayBuffer)

@@ -58,7 +58,7 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		q.mu.Unlock()
 		ended := w.sleep(min(wait, left))
 		q.mu.Lock()
-		now = time.Now()
+		now = q.clock(time.Now())
 		switch {
 		case w.gone: // let go
 			return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/steadyhttp/steady/internal/wire"
 )
@@ -30,7 +31,7 @@ func (a *attempt) whole(resp *http.Response) (verdict, bool) {
 		resp.Body.Close()
 		if usage, good := a.t.usual.Glance(text); good {
 			a.plain.text.Reset(text)
-			a.plain.verdict = verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage, header: resp.Header}
+			a.plain.verdict = verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage, header: resp.Header, at: time.Now()}
 			resp.Body = &a.plain
 			return a.plain.verdict, true
 		}
