@@ -64,6 +64,10 @@ type Config struct {
 type Pace struct {
 	cfg    Config
 	bucket *rate.Limiter
+	filled struct { // what bucket was told last
+		perSecond float64
+		burst     int
+	}
 
 	rate     limit       // attempts per second
 	slots    slots       // attempts in flight, if refusals tell of a limit
@@ -257,7 +261,6 @@ func (p *Pace) maxFlight() float64 {
 // apply hands the rate of this moment to the token bucket, which holds a tenth of a second.
 func (p *Pace) apply(now time.Time) {
 	r := p.perSecond(now)
-	p.bucket.SetLimitAt(now, rate.Limit(r))
 	burst := max(1, int(r/10))
 	if p.rate.searching {
 		burst = max(burst, p.cfg.Burst)
@@ -265,5 +268,9 @@ func (p *Pace) apply(now time.Time) {
 	if p.cfg.Pool != nil {
 		burst = p.cfg.Pool.Capacity()
 	}
-	p.bucket.SetBurstAt(now, burst)
+	if r != p.filled.perSecond || burst != p.filled.burst {
+		p.filled.perSecond, p.filled.burst = r, burst
+		p.bucket.SetLimitAt(now, rate.Limit(r))
+		p.bucket.SetBurstAt(now, burst)
+	}
 }
