@@ -1,7 +1,6 @@
 package steady
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -150,7 +149,8 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 
 func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	c, made := enter(c, req, nil)
-	p := &breakerPass{b: t.keys.get(t.cfg.keyer.key(c, req), c.began), c: c, ctx: req.Context()}
+	p := c.newBreakerPass()
+	p.b, p.c = t.keys.get(t.cfg.keyer.key(c, req), c.began), c
 	if err := p.again(req); err != nil {
 		c.closeBody(req)
 		return nil, err
@@ -168,15 +168,15 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.settle(judge(p.ctx, nil, err))
+		p.settle(judge(p.c.Context, nil, err))
 		return nil, err
 	}
-	switch v := judge(p.ctx, resp, nil); {
+	switch v := judge(p.c.Context, resp, nil); {
 	case !p.underWay():
 	case v.outcome != outcomeOK || p.probing() || settled(resp):
 		p.settle(v)
 	default:
-		watch(p.ctx, resp, p)
+		watch(p.c.Context, resp, p)
 	}
 	return resp, nil
 }
@@ -185,9 +185,8 @@ func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.next) }
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
-	b   *breaker
-	c   *call
-	ctx context.Context // the caller's
+	b *breaker
+	c *call
 
 	// ticket is that of the attempt under way, nil between attempts. The end of a
 	// body takes it from its own goroutine.
@@ -198,13 +197,13 @@ type breakerPass struct {
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
 	t, ok := redeem(p.c.takePermit())
-	over := p.ctx.Err() != nil         // nothing of it will go out
+	over := p.c.Context.Err() != nil   // nothing of it will go out
 	if ok && (over || t.in.b != p.b) { // the queue asked about another key
 		t.settle(verdict{outcome: outcomeCancelled})
 		ok = false
 	}
 	if over {
-		return contextError(p.ctx)
+		return contextError(p.c.Context)
 	}
 	if !ok {
 		if t, ok = p.b.allow(); !ok {

@@ -20,8 +20,9 @@ type call struct {
 	at              time.Duration // since began, when a layer last looked at the clock on the call's way down
 	attempt         int           // the number of the attempt under way, from 1
 	body            *replay       // whose body the attempt sends, until a request has it; nil for the request's own
-	over            atomic.Bool   // RoundTrip has returned: whoever still holds the context is on their own
 	outer           *call         // the one that c is a branch of, or nil
+	rooms           *rooms        // whose call c is, or nil
+	over            atomic.Bool   // RoundTrip has returned: whoever still holds the context is on their own
 
 	shared bool       // others may have it, and send it twice at once; false while it has gone by hand only
 	mu     sync.Mutex // guards the rest once it is shared: see lock

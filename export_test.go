@@ -39,7 +39,7 @@ func (l *Line) Add(name int, began, until time.Time, cost, tokens int) {
 	if l.names == nil {
 		l.names = map[*waiter]int{}
 	}
-	w := &waiter{p: &limitPass{c: &call{began: began}, cost: cost, charge: charge{reserved: tokens}}, until: until}
+	w := &waiter{p: &limitPass{c: &call{began: began}, cost: cost, charge: &charge{reserved: tokens}}, until: until}
 	l.names[w] = name
 	l.line.add(w)
 }

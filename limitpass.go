@@ -1,7 +1,6 @@
 package steady
 
 import (
-	"context"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -14,14 +13,14 @@ import (
 type limitPass struct {
 	t      *limitTransport
 	c      *call
-	ctx    context.Context // the caller's
 	key    string
 	cost   int           // of the rate limit
-	charge charge        // in tokens of the model, if that matters
+	charge *charge       // in tokens of the model, if that matters
 	waited time.Duration // for the last turn
 
-	pass    pace.Pass // of the attempt under way; the queue's mu guards it
-	learned bool      // the pace knows what became of it; so guarded, too
+	// Of the attempt under way. The queue's mu guards it.
+	pass    pace.Pass
+	learned bool // the pace knows what became of it
 
 	// q is where the attempt under way counts; nil between attempts. The end of a
 	// body changes it from its own goroutine.
@@ -49,7 +48,7 @@ func (p *limitPass) await(now time.Time) error {
 		}
 	}
 	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
-		o.Observe(p.ctx, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+		o.Observe(p.c.Context, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
 	}
 	return err
 }
@@ -85,7 +84,7 @@ func (p *limitPass) answered(resp *http.Response) {
 	if q == nil {
 		return
 	}
-	switch v := judge(p.ctx, resp, nil); {
+	switch v := judge(p.c.Context, resp, nil); {
 	case v.outcome == outcomeOK && settled(resp):
 		if p.q.Swap(nil) == q {
 			q.over(p, v, true)
@@ -96,5 +95,5 @@ func (p *limitPass) answered(resp *http.Response) {
 	default:
 		q.refused(p, v)
 	}
-	watch(p.ctx, resp, p)
+	watch(p.c.Context, resp, p)
 }

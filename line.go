@@ -27,7 +27,7 @@ func (l *line) add(w *waiter) {
 	l.all[i] = w
 	l.live++
 	l.owed += w.p.cost
-	l.owedTokens += w.p.charge.reserved
+	l.owedTokens += w.p.reserved()
 }
 
 // remove takes w out of line, wherever it stands.
@@ -35,7 +35,7 @@ func (l *line) remove(w *waiter) {
 	w.gone = true
 	l.live--
 	l.owed -= w.p.cost
-	l.owedTokens -= w.p.charge.reserved
+	l.owedTokens -= w.p.reserved()
 	i, n := 0, len(l.all)
 	for ; i < n && l.all[i].gone; i++ {
 		l.all[i] = nil

@@ -90,7 +90,7 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 	}
 	switch b := resp.Body.(type) {
 	case *wholeBody:
-		return b.verdict
+		return b.verdict(resp)
 	default:
 		if b := aheadIn(b); b != nil && b.judged {
 			return b.verdict

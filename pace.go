@@ -80,7 +80,7 @@ func (q *queue) paced(p *limitPass, now time.Time) time.Duration {
 	if q.pace == nil || q.cfg.ownWait() == 0 {
 		return 0
 	}
-	if wait := q.pace.TokensWait(now, p.charge.reserved); wait > 0 {
+	if wait := q.pace.TokensWait(now, p.reserved()); wait > 0 {
 		return wait
 	}
 	ok, wait := q.pace.Ready(now)

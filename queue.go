@@ -57,8 +57,8 @@ func newQueue(key string, cfg *limitConfig) *queue {
 // join returns when p's turn has come, and the queue in which it now counts as
 // in flight. After an error it has cost nothing.
 func (t *limitTransport) join(p *limitPass, now time.Time) (*queue, error) {
-	if p.ctx.Err() != nil {
-		return nil, contextError(p.ctx)
+	if p.c.Context.Err() != nil {
+		return nil, contextError(p.c.Context)
 	}
 	for {
 		q := t.queues.get(p.key, p.c.began)
@@ -109,20 +109,20 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 		return max(wait, 1), by // never 0: it has not been let in
 	}
 	q.bucket.pay(p.cost, now)
-	q.tokens.pay(p.charge.reserved, now)
+	q.tokens.pay(p.reserved(), now)
 	q.ramp.went(now)
 	q.inFlight++
 	p.learned = false
 	if q.pace != nil {
 		p.pass = q.pace.Sent(now)
-		q.pace.Spent(now, &p.pass, p.charge.reserved)
+		q.pace.Spent(now, &p.pass, p.reserved())
 	}
 	return 0, byNobody
 }
 
 // lacking returns how long until the buckets can pay for p. q.mu must be held.
 func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {
-	return max(q.bucket.wait(0, p.cost, now), q.tokens.wait(0, p.charge.reserved, now))
+	return max(q.bucket.wait(0, p.cost, now), q.tokens.wait(0, p.reserved(), now))
 }
 
 // leave ends p's attempt that was in flight, of which v became. The tokens are

@@ -12,7 +12,7 @@ import (
 func throughQueue(tb testing.TB, opts ...LimitOption) func() {
 	c := defaultLimitConfig()
 	c.apply(1e8, 1e6, opts)
-	p := &limitPass{t: c.transport(), ctx: context.Background(), c: &call{began: time.Now()}, key: "llm.test", cost: 1}
+	p := &limitPass{t: c.transport(), c: &call{Context: context.Background(), began: time.Now()}, key: "llm.test", cost: 1}
 	header := http.Header{"Content-Type": {"application/json"}, "Date": {"x"}, "X-Request-Id": {"x"}}
 	return func() {
 		if err := p.again(nil); err != nil {

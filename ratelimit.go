@@ -136,7 +136,7 @@ func (c limitConfig) layer(next http.RoundTripper) http.RoundTripper {
 }
 
 func (c limitConfig) transport() *limitTransport {
-	t := &limitTransport{cfg: c}
+	t := &limitTransport{cfg: c, newPass: func() *limitPass { return new(limitPass) }}
 	t.queues.make = func(key string) *queue { return newQueue(key, &t.cfg) }
 	t.queues.retire = (*queue).retire
 	return t
@@ -164,9 +164,10 @@ func costOf(ctx context.Context) int {
 }
 
 type limitTransport struct {
-	cfg    limitConfig
-	next   http.RoundTripper
-	queues keyed[queue]
+	cfg     limitConfig
+	next    http.RoundTripper
+	queues  keyed[queue]
+	newPass func() *limitPass
 }
 
 func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -174,9 +175,9 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
-	p := &limitPass{t: t, ctx: req.Context()}
+	p := t.newPass()
 	c, made := enter(c, req, &p.own)
-	p.c, p.key, p.cost = c, t.cfg.keyer.key(c, req), costOf(p.ctx)
+	p.t, p.c, p.key, p.cost = t, c, t.cfg.keyer.key(c, req), costOf(c.Context)
 	if p.cost < 0 {
 		c.closeBody(req)
 		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
@@ -203,7 +204,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.ended(judge(p.ctx, nil, err))
+		p.ended(judge(c.Context, nil, err))
 		return nil, err
 	}
 	p.answered(resp)

@@ -20,31 +20,32 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 // share one cursor, and net/http may go on reading the old body after RoundTrip
 // has returned.
 type replay struct {
-	ctx     context.Context
-	body    io.ReadCloser                 // the caller's; nil if there is none
-	getBody func() (io.ReadCloser, error) // the caller's, or nil
-	length  int64                         // the request's ContentLength
-	buffer  *replayBuffer                 // in its stead, if there is no getBody
+	ctx    context.Context
+	length int64         // the request's ContentLength
+	buffer *replayBuffer // of the caller's body, if that has no GetBody
+	has    bool          // there is a body
 
-	mu      sync.Mutex // guards the rest, as net/http calls next too
+	mu      sync.Mutex // guards current, as net/http calls next too
 	current *sentBody
-	space   sentBody // for the first attempt
+	first   sentBody // that of the first attempt, with the caller's body and GetBody
 }
 
-// of makes r the replay of req's body, of which it keeps at most limit bytes if it
-// has to keep them itself.
+// of makes r the replay of req's body, open for the first attempt. It keeps at most
+// limit bytes of it if it has to keep them itself.
 func (r *replay) of(req *http.Request, limit int) {
-	r.ctx, r.getBody, r.length = req.Context(), req.GetBody, req.ContentLength
+	r.ctx, r.length = req.Context(), req.ContentLength
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
-	r.body = req.Body
-	if r.getBody == nil {
+	r.has, r.current = true, &r.first
+	r.first.rc, r.first.open = req.Body, req.GetBody
+	if req.GetBody == nil {
 		r.buffer = &replayBuffer{src: req.Body, limit: limit}
+		r.first.rc = r.buffer.open()
 	}
 }
 
-// put gives req, a copy that is about to go down, the body that first or next
+// put gives req, a copy that is about to go down, the body that of or next
 // has opened, and a GetBody with which net/http can replay by itself.
 func (r *replay) put(req *http.Request) {
 	if req.Body, req.GetBody = r.current, r.next; r.current.lent != nil {
@@ -71,23 +72,11 @@ func (r *replay) close() {
 	r.current.Close()
 }
 
-// first opens the body for the first attempt.
-func (r *replay) first() {
-	if r.body == nil {
-		return
-	}
-	r.space.rc, r.space.open = r.body, r.getBody
-	if r.buffer != nil {
-		r.space.rc = r.buffer.open()
-	}
-	r.current = &r.space
-}
-
 // next takes the body from the attempt that has it and opens it for another.
 func (r *replay) next() (io.ReadCloser, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.body == nil {
+	if !r.has {
 		return http.NoBody, nil
 	}
 	within := forever
@@ -102,7 +91,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 	switch {
 	case r.buffer == nil:
 		var err error
-		if rc, err = r.getBody(); err != nil {
+		if rc, err = r.first.open(); err != nil {
 			return nil, err
 		}
 	case !r.buffer.whole():
@@ -110,7 +99,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 	default:
 		rc = r.buffer.open()
 	}
-	r.current = &sentBody{rc: rc, open: r.getBody}
+	r.current = &sentBody{rc: rc, open: r.first.open}
 	return r.current, nil
 }
 

@@ -237,7 +237,7 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	}
 	c := retryCall{
 		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: outer.at,
-		key: t.cfg.keyer.key(outer, req), body: new(replay),
+		key: t.cfg.keyer.key(outer, req), body: outer.newReplay(),
 	}
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
@@ -246,7 +246,6 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 
 	// The first attempt is made here: only what fails pays for the loop, and for a
 	// place on the heap.
-	c.body.first()
 	c.send()
 	if c.again() {
 		rest := c

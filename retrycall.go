@@ -41,7 +41,7 @@ func (c *retryCall) send() {
 	if c.attempts > 1 {
 		inner = c.outer.fresh(c.attempts, c.req)
 	}
-	if c.body.body != nil {
+	if c.body.has {
 		inner.body = c.body
 	}
 	last, lastErr := c.resp, c.err

@@ -63,8 +63,8 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		case w.gone: // let go
 			return nil
 		case !ended:
-		case errors.Is(p.ctx.Err(), context.Canceled):
-			return contextError(p.ctx)
+		case errors.Is(p.c.Context.Err(), context.Canceled):
+			return contextError(p.c.Context)
 		default:
 			_, err = q.patience(w, by, now)
 			return err(forever)
@@ -82,7 +82,7 @@ func (q *queue) letGo(now time.Time) {
 			return
 		}
 		may := false
-		if w.p.ctx.Err() == nil { // else it costs nothing
+		if w.p.c.Context.Err() == nil { // else it costs nothing
 			wait, _ := q.turn(w.p, now)
 			may = wait <= 0
 		}
@@ -116,10 +116,10 @@ func (w *waiter) sleep(d time.Duration) (ended bool) {
 	select {
 	case <-w.wake:
 	case <-timer.C:
-	case <-w.p.ctx.Done():
+	case <-w.p.c.Context.Done():
 		return true
 	}
-	return w.p.ctx.Err() != nil
+	return w.p.c.Context.Err() != nil
 }
 
 // hopeless returns an error if it is known now that w's turn cannot come in
@@ -127,7 +127,7 @@ func (w *waiter) sleep(d time.Duration) (ended bool) {
 func (q *queue) hopeless(w *waiter, now time.Time) error {
 	wait, by := q.holding(now)
 	if by == byNobody {
-		wait = max(q.bucket.wait(q.line.owed, w.p.cost, now), q.tokens.wait(q.line.owedTokens, w.p.charge.reserved, now))
+		wait = max(q.bucket.wait(q.line.owed, w.p.cost, now), q.tokens.wait(q.line.owedTokens, w.p.reserved(), now))
 	}
 	left, err := q.patience(w, by, now)
 	if by == byNobody {
@@ -173,9 +173,9 @@ func (q *queue) patience(w *waiter, by holdBy, now time.Time) (time.Duration, fu
 			left = q.cfg.maxWait - (waited - theirs)
 		}
 	}
-	if w.p.ctx.Err() != nil {
+	if w.p.c.Context.Err() != nil {
 		left, byDeadline = 0, true
-	} else if deadline, ok := w.p.ctx.Deadline(); ok {
+	} else if deadline, ok := w.p.c.Context.Deadline(); ok {
 		if d := deadline.Sub(now) - q.need(); d < left { // a turn at the deadline is too late
 			left, byDeadline = d, true
 		}

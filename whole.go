@@ -1,7 +1,6 @@
 package steady
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"time"
@@ -30,13 +29,12 @@ func (a *attempt) whole(resp *http.Response) (verdict, bool) {
 	if ended {
 		resp.Body.Close()
 		if usage, good := a.t.usual.Glance(text); good {
-			a.plain.text.Reset(text)
-			a.plain.verdict = verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage, header: resp.Header, at: time.Now()}
+			a.plain = wholeBody{rest: text, usage: usage, at: time.Now()}
 			resp.Body = &a.plain
-			return a.plain.verdict, true
+			return a.plain.verdict(resp), true
 		}
 	}
-	if !a.inTime() && a.caller.Err() == nil {
+	if !a.inTime() && a.call.Context.Err() == nil {
 		err = ErrStreamStalled
 	}
 	resp.Body = &aheadBody{rc: resp.Body, buf: text, err: err, closed: ended}
@@ -62,13 +60,38 @@ func readWhole(rc io.Reader, n int64) ([]byte, error) {
 // wholeBody is the body of an answer that is all there, and good. There is nothing
 // to be watched about it any more.
 type wholeBody struct {
-	text    bytes.Reader
-	verdict verdict // on the answer, for the layers further out
+	rest  []byte // what is left to read
+	usage wire.Usage
+	at    time.Time // when it was all there
 }
 
-func (b *wholeBody) Read(p []byte) (int, error)         { return b.text.Read(p) }
-func (b *wholeBody) WriteTo(w io.Writer) (int64, error) { return b.text.WriteTo(w) }
-func (b *wholeBody) Close() error                       { return nil }
+// verdict is that on resp, whose body b is.
+func (b *wholeBody) verdict(resp *http.Response) verdict {
+	return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: b.usage, header: resp.Header, at: b.at}
+}
+
+func (b *wholeBody) Read(p []byte) (int, error) {
+	if len(b.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (b *wholeBody) WriteTo(w io.Writer) (int64, error) {
+	if len(b.rest) == 0 {
+		return 0, nil
+	}
+	n, err := w.Write(b.rest)
+	b.rest = b.rest[n:]
+	if err == nil && len(b.rest) > 0 {
+		err = io.ErrShortWrite
+	}
+	return int64(n), err
+}
+
+func (b *wholeBody) Close() error { return nil }
 
 // settled reports whether nothing more can become of the attempt that resp answers:
 // it has no body, or one that has been judged as a whole.
