@@ -1,11 +1,7 @@
 // Package pace finds out how fast a provider lets us call it.
 package pace
 
-import (
-	"time"
-
-	"golang.org/x/time/rate"
-)
+import "time"
 
 // Outcome is what became of an attempt, as far as the pace cares.
 type Outcome int8
@@ -63,11 +59,7 @@ type Config struct {
 // there it grows again ever faster, while calls wait for it.
 type Pace struct {
 	cfg    Config
-	bucket *rate.Limiter
-	filled struct { // what bucket was told last
-		perSecond float64
-		burst     int
-	}
+	bucket bucket
 
 	rate     limit       // attempts per second
 	slots    slots       // attempts in flight, if refusals tell of a limit
@@ -106,9 +98,9 @@ func New(cfg Config) *Pace {
 	if cfg.Without.has(NoSlowStart) {
 		p.rate.base = 1e6
 	}
-	p.bucket = rate.NewLimiter(rate.Limit(cfg.Start), max(1, cfg.Burst))
+	p.bucket = newBucket(cfg.Start, max(1, cfg.Burst))
 	if cfg.Pool != nil {
-		p.bucket = rate.NewLimiter(rate.Limit(cfg.Pool.PerSecond()), cfg.Pool.Capacity())
+		p.bucket = newBucket(float64(cfg.Pool.PerSecond()), cfg.Pool.Capacity())
 	}
 	p.slots.reset()
 	return p
@@ -145,9 +137,9 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 	if p.hold.ramped {
 		p.apply(now)
 	}
-	if tokens := p.bucket.TokensAt(now); tokens < 1 {
+	if tokens := p.bucket.level(now); tokens < 1 {
 		p.heldBack(now, byRate)
-		wait := time.Duration((1 - tokens) / float64(p.bucket.Limit()) * 1e9)
+		wait := time.Duration((1 - tokens) / p.bucket.perSecond * 1e9)
 		return false, max(wait, 100*time.Microsecond)
 	}
 	return true, 0
@@ -182,7 +174,7 @@ func (p *Pace) Sent(now time.Time) Pass {
 	if a.probe {
 		p.hold.probe = a
 	} else {
-		p.bucket.AllowN(now, 1)
+		p.bucket.take(now, 1)
 	}
 	p.quotas.requests.take(now, 1)
 	p.slots.watch(a)
@@ -268,9 +260,5 @@ func (p *Pace) apply(now time.Time) {
 	if p.cfg.Pool != nil {
 		burst = p.cfg.Pool.Capacity()
 	}
-	if r != p.filled.perSecond || burst != p.filled.burst {
-		p.filled.perSecond, p.filled.burst = r, burst
-		p.bucket.SetLimitAt(now, rate.Limit(r))
-		p.bucket.SetBurstAt(now, burst)
-	}
+	p.bucket.set(now, r, burst)
 }

@@ -66,7 +66,7 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 // known and nobody waits: calls made one after the other never wait.
 func (p *Pace) credit(now time.Time) {
 	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil {
-		p.bucket.AllowN(now, -1) // it gets no fuller than full
+		p.bucket.take(now, -1) // it gets no fuller than full
 	}
 }
 
