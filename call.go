@@ -57,6 +57,14 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// seen is when a layer last looked at the clock on the call's way down.
+func (c *call) seen() time.Time {
+	if c.at == 0 {
+		return c.began
+	}
+	return c.began.Add(c.at)
+}
+
 // AfterFunc lets package context register a child with the caller's own context,
 // if that has such a method. Else every child would cost a goroutine there.
 func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }

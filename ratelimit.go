@@ -189,7 +189,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 			p.release(verdict{outcome: outcomeFailed})
 		}
 	}()
-	if err := p.await(c.began.Add(c.at)); err != nil {
+	if err := p.await(c.seen()); err != nil {
 		c.closeBody(sent)
 		return nil, err
 	}

@@ -93,10 +93,7 @@ func (f *form) match(p []byte) (c counts, ok bool) {
 		at += len(g.before)
 		n := 0
 		if g.kind == holeAny {
-			n = ordinary(p[at:])
-			if at+n == len(p) || p[at+n] != '"' {
-				n = fillString(p[at:], n)
-			}
+			n = inside(p[at:])
 		} else if n = fillNumber(p[at:]); n > keepScalar {
 			return c, false
 		}
@@ -109,4 +106,27 @@ func (f *form) match(p []byte) (c counts, ok bool) {
 		at += n
 	}
 	return c, bytes.Equal(p[at:], f.tail)
+}
+
+// inside returns how much of the beginning of b is inside of a string that a quote
+// ends, or -1.
+func inside(b []byte) int {
+	n := bytes.IndexByte(b, '"')
+	if n <= 0 || bytes.IndexByte(b[:n], '\\') < 0 {
+		return n
+	}
+	for n = 0; n < len(b); {
+		run, c := plainRun(b[n:])
+		switch n += run; c {
+		case '"':
+			return n
+		case '\\':
+			e := escapeLen(b[n:])
+			if e == 0 {
+				return -1
+			}
+			n += e
+		}
+	}
+	return -1
 }
