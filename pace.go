@@ -110,7 +110,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	if q.pace == nil {
 		return
 	}
-	left, ok := q.quotas(h)
+	left, ok := q.quotas(h, time.Now(), outcomeOK)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
@@ -125,7 +125,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 // refused tells the pace of an answer whose body is yet to be read that the
 // provider's word is in.
 func (q *queue) refused(p *limitPass, v verdict) {
-	left, ok := q.quotas(v.header)
+	left, ok := q.quotas(v.header, time.Now(), v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
@@ -187,16 +187,23 @@ func paceOutcome(o outcome) pace.Outcome {
 const readEvery = 50 * time.Millisecond
 
 // quotas reads from the headers of an answer what is left, if they say so and are
-// to be read. It takes no lock.
-func (q *queue) quotas(h http.Header) (_ pace.Quotas, ok bool) {
-	if q.pace == nil || !wire.Paced(h) {
+// to be read. Where a good answer has none the next ones are not looked at for as
+// long: such headers come with all of them or with none. It takes no lock.
+func (q *queue) quotas(h http.Header, now time.Time, o outcome) (_ pace.Quotas, ok bool) {
+	if q.pace == nil || h == nil {
 		return pace.Quotas{}, false
 	}
-	now, last := time.Now(), q.readAt.Load()
-	if now.UnixNano()-last < int64(readEvery) || !q.readAt.CompareAndSwap(last, now.UnixNano()) {
-		return pace.Quotas{}, false
+	at, last, plain := now.UnixNano(), q.readAt.Load(), q.plainAt.Load()
+	switch {
+	case at-last < int64(readEvery), o == outcomeOK && at-plain < int64(readEvery):
+	case !wire.Paced(h):
+		if o == outcomeOK {
+			q.plainAt.Store(at)
+		}
+	case q.readAt.CompareAndSwap(last, at):
+		return quotasOf(wire.Pacing(h, now))
 	}
-	return quotasOf(wire.Pacing(h, now))
+	return pace.Quotas{}, false
 }
 
 // quotasOf says s in the words of the pace: what is left of requests and of tokens,

@@ -25,7 +25,8 @@ type queue struct {
 	passing  atomic.Bool // the latest did not all fail, or chance explains it
 	tight    atomic.Bool // the provider has told that few tokens are left
 
-	readAt atomic.Int64 // when headers were read last, in Unix nanoseconds
+	// In Unix nanoseconds, when headers were read last, and when a good answer had none.
+	readAt, plainAt atomic.Int64
 
 	mu       sync.Mutex // guards the rest
 	latest   time.Time  // that anything was done, see clock
@@ -131,10 +132,11 @@ func (q *queue) leave(p *limitPass, v verdict) { q.over(p, v, false) }
 
 // over is leave, and heard before it if the answer began and ended in one.
 func (q *queue) over(p *limitPass, v verdict, begun bool) {
-	left, ok := q.quotas(v.header)
+	now := v.when()
+	left, ok := q.quotas(v.header, now, v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.clock(v.when())
+	now = q.clock(now)
 	if begun && q.pace != nil {
 		q.pace.Headers(now, &p.pass)
 	}
