@@ -159,7 +159,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {
-			p.settle(verdict{outcome: outcomeFailed})
+			p.settle(outcomeFailed, time.Time{})
 		}
 	}()
 	resp, err := c.down(t.next, req)
@@ -168,13 +168,13 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.settle(judge(p.c.Context, nil, err))
+		p.settle(judge(p.c.Context, nil, err).outcome, time.Time{})
 		return nil, err
 	}
 	switch v := judge(p.c.Context, resp, nil); {
 	case !p.underWay():
 	case v.outcome != outcomeOK || p.probing() || settled(resp):
-		p.settle(v)
+		p.settle(v.outcome, v.at)
 	default:
 		watch(p.c.Context, resp, p)
 	}
@@ -199,7 +199,7 @@ func (p *breakerPass) again(*http.Request) error {
 	t, ok := redeem(p.c.takePermit())
 	over := p.c.Context.Err() != nil   // nothing of it will go out
 	if ok && (over || t.in.b != p.b) { // the queue asked about another key
-		t.settle(verdict{outcome: outcomeCancelled})
+		t.settle(outcomeCancelled, time.Time{})
 		ok = false
 	}
 	if over {
@@ -243,9 +243,9 @@ func redeem(p permit) (ticket, bool) {
 
 func (p *breakerPass) pays(verdict) bool { return false }
 
-func (p *breakerPass) ended(v verdict) { p.settle(v) }
+func (p *breakerPass) ended(v verdict) { p.settle(v.outcome, v.at) }
 
-func (p *breakerPass) bodyEnded(v verdict) { p.settle(v) }
+func (p *breakerPass) bodyEnded(v verdict) { p.settle(v.outcome, v.at) }
 
 func (p *breakerPass) underWay() bool { return p.ticket.Load() != nil }
 
@@ -254,9 +254,9 @@ func (p *breakerPass) probing() bool {
 	return t != nil && t.probe != nil
 }
 
-// settle counts the attempt under way, once.
-func (p *breakerPass) settle(v verdict) {
+// settle counts the attempt under way, once. It has ended at that time, now if zero.
+func (p *breakerPass) settle(o outcome, at time.Time) {
 	if t := p.ticket.Swap(nil); t != nil {
-		t.settle(v)
+		t.settle(o, at)
 	}
 }

@@ -145,11 +145,10 @@ func (b *breaker) free(p *probe, err error) {
 	done(err)
 }
 
-// settle counts how the attempt ended.
-func (t ticket) settle(v verdict) {
-	o := v.outcome
+// settle counts how the attempt ended, and when, if that is not now.
+func (t ticket) settle(o outcome, at time.Time) {
 	if o == outcomeOK && t.probe == nil && !t.in.failing.Load() {
-		t.in.passed(v.when()) // for nothing, if the period is over
+		t.in.passed(orNow(at)) // for nothing, if the period is over
 		return
 	}
 	b := t.in.b
@@ -165,7 +164,7 @@ func (t ticket) settle(v verdict) {
 	case o == outcomeOK:
 		b.over.passed(t)
 		b.inARow = 0
-		b.period.passed(v.when())
+		b.period.passed(orNow(at))
 	case o == outcomeOverloaded && b.all.cfg.leavesOverload():
 		b.overloaded(t)
 	case o.bad():

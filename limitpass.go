@@ -74,7 +74,7 @@ func (p *limitPass) underWay() *queue { return p.q.Load() }
 // release gives the slot back, once, and the tokens too if nothing was sent.
 func (p *limitPass) release(v verdict) {
 	if q := p.q.Swap(nil); q != nil {
-		q.leave(p, v)
+		q.leave(p, &v)
 	}
 }
 
@@ -87,13 +87,13 @@ func (p *limitPass) answered(resp *http.Response) {
 	switch v := judge(p.c.Context, resp, nil); {
 	case v.outcome == outcomeOK && settled(resp):
 		if p.q.Swap(nil) == q {
-			q.over(p, v, true)
+			q.over(p, &v, true)
 		}
 		return
 	case v.outcome == outcomeOK:
 		q.heard(p, resp.Header)
 	default:
-		q.refused(p, v)
+		q.refused(p, &v)
 	}
 	watch(p.c.Context, resp, p)
 }

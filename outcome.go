@@ -59,12 +59,12 @@ type verdict struct {
 	at      time.Time   // when the attempt was over; zero for now
 }
 
-// when is when the attempt was over.
-func (v *verdict) when() time.Time {
-	if v.at.IsZero() {
+// orNow returns at, or the time of now if that is zero.
+func orNow(at time.Time) time.Time {
+	if at.IsZero() {
 		return time.Now()
 	}
-	return v.at
+	return at
 }
 
 // mayBeDone reports whether the request may have been done, and billed, although

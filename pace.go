@@ -124,7 +124,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 
 // refused tells the pace of an answer whose body is yet to be read that the
 // provider's word is in.
-func (q *queue) refused(p *limitPass, v verdict) {
+func (q *queue) refused(p *limitPass, v *verdict) {
 	left, ok := q.quotas(v.header, time.Now(), v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,7 +148,7 @@ func (q *queue) tell(p *limitPass, left pace.Quotas, now time.Time) {
 const holdsFor = time.Minute
 
 // learn tells the pace, once, what became of p's attempt. q.mu must be held.
-func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
+func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 	if q.pace == nil || p.learned {
 		return
 	}

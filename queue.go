@@ -128,11 +128,11 @@ func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {
 
 // leave ends p's attempt that was in flight, of which v became. The tokens are
 // given back if nothing was sent.
-func (q *queue) leave(p *limitPass, v verdict) { q.over(p, v, false) }
+func (q *queue) leave(p *limitPass, v *verdict) { q.over(p, v, false) }
 
 // over is leave, and heard before it if the answer began and ended in one.
-func (q *queue) over(p *limitPass, v verdict, begun bool) {
-	now := v.when()
+func (q *queue) over(p *limitPass, v *verdict, begun bool) {
+	now := orNow(v.at)
 	left, ok := q.quotas(v.header, now, v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -94,7 +94,7 @@ func (b brokenBody) Close() error             { return nil }
 
 // settle sets right what p's attempt has cost, by the usage that v tells. q.mu
 // must be held.
-func (q *queue) settle(p *limitPass, v verdict, now time.Time) {
+func (q *queue) settle(p *limitPass, v *verdict, now time.Time) {
 	if p.charge == nil {
 		return // nothing was reserved, and there is no limit
 	}
