@@ -144,11 +144,12 @@ func (a *attempt) watch(req *http.Request, resp *http.Response, usual bool) {
 	if a.told != nil {
 		a.told.headers = a.took()
 	}
-	if usual {
-		if v, ok := a.whole(resp); ok {
-			a.over(v)
-			return
+	if usual && a.whole(resp) {
+		a.release()
+		if a.told != nil {
+			a.tell(a.plain.verdict(resp))
 		}
+		return
 	}
 	g := a.t.cfg.guard(req, resp, a.stalled)
 	if bodyless(resp) {

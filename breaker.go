@@ -111,14 +111,14 @@ func (c breakerConfig) transport() *breakerTransport {
 
 type breakerTransport struct {
 	cfg     breakerConfig
-	next    http.RoundTripper
+	below   below
 	keys    keyed[breaker]
 	passing func(key string) bool // reports whether attempts of key pass, as the pace sees it
 	wake    func(key string)      // told, with no lock held, when key's breaker has changed
 }
 
 func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
-	t.next = next
+	t.below = newBelow(next)
 	return t
 }
 
@@ -162,7 +162,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 			p.settle(outcomeFailed, time.Time{})
 		}
 	}()
-	resp, err := c.down(t.next, req)
+	resp, err := c.down(&t.below, req)
 	returned = true
 	if made {
 		c.leave(req, resp)
@@ -181,7 +181,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 	return resp, nil
 }
 
-func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.next) }
+func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.below.next) }
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {

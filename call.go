@@ -115,11 +115,22 @@ func enter(c *call, req *http.Request, room *call) (_ *call, made bool) {
 	return c, true
 }
 
-// down hands req on to next: by hand to a layer, and in its context to anything
-// else, through which it may come to a layer again.
-func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-	if l, ok := next.(layer); ok {
-		return l.carry(c, req)
+// below is what a layer hands requests down to.
+type below struct {
+	next  http.RoundTripper
+	layer layer // next, if it is one of ours, or nil
+}
+
+func newBelow(next http.RoundTripper) below {
+	l, _ := next.(layer)
+	return below{next, l}
+}
+
+// down hands req on: by hand to a layer, and in its context to anything else, through
+// which it may come to a layer again.
+func (c *call) down(b *below, req *http.Request) (*http.Response, error) {
+	if b.layer != nil {
+		return b.layer.carry(c, req)
 	}
 	switch carried := callOf(req) == c; {
 	case !carried:
@@ -127,7 +138,7 @@ func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, 
 	case c.body != nil:
 		req = c.outgoing(req.Context(), req)
 	}
-	return roundTrip(next, req)
+	return roundTrip(b.next, req)
 }
 
 // outgoing returns the copy of req, with ctx, that goes down in its stead. ctx may

@@ -143,7 +143,7 @@ func (c limitConfig) transport() *limitTransport {
 }
 
 func (t *limitTransport) over(next http.RoundTripper) http.RoundTripper {
-	t.next = next
+	t.below = newBelow(next)
 	return t
 }
 
@@ -165,7 +165,7 @@ func costOf(ctx context.Context) int {
 
 type limitTransport struct {
 	cfg     limitConfig
-	next    http.RoundTripper
+	below   below
 	queues  keyed[queue]
 	newPass func() *limitPass
 }
@@ -197,7 +197,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		c.at = time.Since(c.began)
 	}
 	c.register(p)
-	resp, err := c.down(t.next, sent)
+	resp, err := c.down(&t.below, sent)
 	returned = true
 	p.returned.Store(true)
 	if made {
@@ -211,7 +211,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 	return resp, nil
 }
 
-func (t *limitTransport) CloseIdleConnections() { closeIdle(t.next) }
+func (t *limitTransport) CloseIdleConnections() { closeIdle(t.below.next) }
 
 // wake lets the head of key's queue look again.
 func (t *limitTransport) wake(key string) {

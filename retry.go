@@ -208,13 +208,13 @@ func (c retryConfig) transport() *retryTransport {
 }
 
 func (t *retryTransport) over(next http.RoundTripper) http.RoundTripper {
-	t.next = next
+	t.below = newBelow(next)
 	return t
 }
 
 type retryTransport struct {
 	cfg     retryConfig
-	next    http.RoundTripper
+	below   below
 	budgets keyed[budget]
 }
 
@@ -258,4 +258,4 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	return c.resp, c.err
 }
 
-func (t *retryTransport) CloseIdleConnections() { closeIdle(t.next) }
+func (t *retryTransport) CloseIdleConnections() { closeIdle(t.below.next) }

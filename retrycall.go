@@ -45,7 +45,7 @@ func (c *retryCall) send() {
 		inner.body = c.body
 	}
 	last, lastErr := c.resp, c.err
-	c.resp, c.err = inner.down(c.t.next, c.req)
+	c.resp, c.err = inner.down(&c.t.below, c.req)
 	if inner.body != nil { // it has not come to the base
 		inner.body = nil
 	}

@@ -23,7 +23,7 @@ func (a *attempt) usual(req *http.Request, resp *http.Response) bool {
 //
 // It waits for the first bytes as long as for the first content. When they are not
 // all, the answer goes the way of all others.
-func (a *attempt) whole(resp *http.Response) (verdict, bool) {
+func (a *attempt) whole(resp *http.Response) bool {
 	text, err := readWhole(resp.Body, resp.ContentLength)
 	ended := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	if ended {
@@ -31,14 +31,14 @@ func (a *attempt) whole(resp *http.Response) (verdict, bool) {
 		if usage, good := a.t.usual.Glance(text); good {
 			a.plain = wholeBody{rest: text, usage: usage, at: time.Now()}
 			resp.Body = &a.plain
-			return a.plain.verdict(resp), true
+			return true
 		}
 	}
 	if !a.inTime() && a.call.Context.Err() == nil {
 		err = ErrStreamStalled
 	}
 	resp.Body = &aheadBody{rc: resp.Body, buf: text, err: err, closed: ended}
-	return verdict{}, false
+	return false
 }
 
 // readWhole sees whether n bytes are there at the first read, and no more. Their

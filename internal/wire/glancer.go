@@ -24,7 +24,8 @@ const learnAfter = 16
 func (g *Glancer) Glance(p []byte) (Usage, bool) {
 	f := g.form.Load()
 	if f != nil {
-		if c, ok := f.match(p); ok {
+		var c counts
+		if f.match(p, &c) {
 			return c.usage(), true
 		}
 		if g.misses.Add(1)%learnAfter != 0 {
@@ -82,30 +83,29 @@ func (f *form) finish(p []byte) bool {
 	return true
 }
 
-// match reports whether p has the form, and the counts that it has.
-func (f *form) match(p []byte) (c counts, ok bool) {
-	at := 0
+// match reports whether p has the form. It adds to c the counts that p has.
+func (f *form) match(p []byte, c *counts) bool {
 	for i := range f.gaps {
 		g := &f.gaps[i]
-		if !bytes.HasPrefix(p[at:], g.before) {
-			return c, false
+		if !bytes.HasPrefix(p, g.before) {
+			return false
 		}
-		at += len(g.before)
+		p = p[len(g.before):]
 		n := 0
 		if g.kind == holeAny {
-			n = inside(p[at:])
-		} else if n = fillNumber(p[at:]); n > keepScalar {
-			return c, false
+			n = inside(p)
+		} else if n = fillNumber(p); n > keepScalar {
+			return false
 		}
 		if n < 0 {
-			return c, false
+			return false
 		}
 		if g.kind == holeCount {
-			c.set(g.slot, p[at:at+n])
+			c.set(g.slot, p[:n])
 		}
-		at += n
+		p = p[n:]
 	}
-	return c, bytes.Equal(p[at:], f.tail)
+	return bytes.Equal(p, f.tail)
 }
 
 // inside returns how much of the beginning of b is inside of a string that a quote

@@ -54,7 +54,7 @@ func TestAGlancerKnowsTheFormOfAnAnswerAgain(t *testing.T) {
 		if _, sure := g.Glance(usualAnswer); !sure {
 			t.Fatal("the usual answer is not good")
 		}
-		if _, knows := g.form.Load().match(tt.body); knows != tt.knows {
+		if knows := g.form.Load().match(tt.body, new(counts)); knows != tt.knows {
 			t.Errorf("a Glancer knows %s: %v, want %v", tt.name, knows, tt.knows)
 		}
 	}
@@ -92,7 +92,7 @@ func TestAGlancerLearnsAnotherForm(t *testing.T) {
 	for range learnAfter {
 		g.Glance(changed)
 	}
-	if _, knows := g.form.Load().match(changed); g.form.Load() == first || !knows {
+	if knows := g.form.Load().match(changed, new(counts)); g.form.Load() == first || !knows {
 		t.Errorf("a form that came %d times was not learned", learnAfter)
 	}
 	if u, sure := g.Glance(large); !sure || u.Input != 7 {
