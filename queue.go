@@ -149,7 +149,7 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	if ok {
 		q.tell(p, left, now)
 	}
-	q.wakeNext(now)
+	q.letGo(now)
 }
 
 // look notes what the holder says now, so that a hold and its ramp begin when

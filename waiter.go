@@ -48,9 +48,9 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 			p.waited = now.Sub(w.came)
 			return nil
 		}
-		left, err := q.patience(w, by, now)
+		left, byDeadline := q.patience(w, by, now)
 		if left <= 0 || w.shed || wait != forever && wait > left {
-			return err(wait)
+			return q.refusal(w, by, wait, byDeadline, now)
 		}
 		if calm := q.trouble.calm.Sub(now); by == byNobody && calm > 0 {
 			left = min(left, calm) // then its wait has other bounds
@@ -66,8 +66,8 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		case errors.Is(p.c.Context.Err(), context.Canceled):
 			return contextError(p.c.Context)
 		default:
-			_, err = q.patience(w, by, now)
-			return err(forever)
+			_, byDeadline = q.patience(w, by, now)
+			return q.refusal(w, by, forever, byDeadline, now)
 		}
 	}
 }
@@ -81,17 +81,21 @@ func (q *queue) letGo(now time.Time) {
 		if q.up = w; w == nil {
 			return
 		}
-		may := false
-		if w.p.c.Context.Err() == nil { // else it costs nothing
-			wait, _ := q.turn(w.p, now)
-			may = wait <= 0
-		}
-		w.rouse()
-		if !may {
+		if w.p.c.Context.Err() != nil { // it would cost it a turn
+			w.rouse()
 			return
 		}
-		w.p.waited = now.Sub(w.came)
-		q.line.remove(w)
+		switch wait, by := q.turn(w.p, now); {
+		case wait <= 0:
+			w.p.waited = now.Sub(w.came)
+			q.line.remove(w)
+			w.rouse()
+		case wait == forever && by == byNobody: // who leaves will let it go, and it need not look in vain
+			return
+		default:
+			w.rouse()
+			return
+		}
 	}
 }
 
@@ -129,12 +133,12 @@ func (q *queue) hopeless(w *waiter, now time.Time) error {
 	if by == byNobody {
 		wait = max(q.bucket.wait(q.line.owed, w.p.cost, now), q.tokens.wait(q.line.owedTokens, w.p.reserved(), now))
 	}
-	left, err := q.patience(w, by, now)
+	left, byDeadline := q.patience(w, by, now)
 	if by == byNobody {
 		left = min(left, max(q.cfg.ownWait(), q.trouble.calm.Sub(now)))
 	}
 	if left <= 0 || wait != forever && wait > left {
-		return err(wait)
+		return q.refusal(w, by, wait, byDeadline, now)
 	}
 	w.until = now.Add(left)
 	return nil
@@ -161,13 +165,12 @@ func (q *queue) shed(now time.Time) {
 	}
 }
 
-// patience returns how much longer w may wait, and the error for when that is
-// too short. The error is given the wait that would be needed. With a MaxWait
-// the time for which the provider has kept w counts against the Patience alone;
-// without one the Patience bounds both together.
-func (q *queue) patience(w *waiter, by holdBy, now time.Time) (time.Duration, func(wait time.Duration) error) {
+// patience returns how much longer w may wait, and whether it is its deadline that
+// ends that. With a MaxWait the time for which the provider has kept w counts against
+// the Patience alone; without one the Patience bounds both together.
+func (q *queue) patience(w *waiter, by holdBy, now time.Time) (left time.Duration, byDeadline bool) {
 	waited, theirs := now.Sub(w.came), q.trouble.total(now)-w.past
-	left, byDeadline := q.cfg.patience-waited, false
+	left = q.cfg.patience - waited
 	if q.cfg.maxWaitSet {
 		if left = q.cfg.patience - theirs; by == byNobody && !now.Before(q.trouble.calm) {
 			left = q.cfg.maxWait - (waited - theirs)
@@ -180,15 +183,19 @@ func (q *queue) patience(w *waiter, by holdBy, now time.Time) (time.Duration, fu
 			left, byDeadline = d, true
 		}
 	}
-	return left, func(wait time.Duration) error {
-		switch {
-		case by != byBreaker:
-			return q.limited(w, by, wait, byDeadline, now)
-		case byDeadline:
-			return &reasons{q.cfg.holder.refusal(q.key), context.DeadlineExceeded}
-		}
-		return q.cfg.holder.refusal(q.key)
+	return left, byDeadline
+}
+
+// refusal returns the error for w, whose patience is too short for the wait that
+// would be needed.
+func (q *queue) refusal(w *waiter, by holdBy, wait time.Duration, byDeadline bool, now time.Time) error {
+	switch {
+	case by != byBreaker:
+		return q.limited(w, by, wait, byDeadline, now)
+	case byDeadline:
+		return &reasons{q.cfg.holder.refusal(q.key), context.DeadlineExceeded}
 	}
+	return q.cfg.holder.refusal(q.key)
 }
 
 // limited returns the error for w, which leaves because wait is too long. q.mu
