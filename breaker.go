@@ -171,6 +171,10 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 		p.settle(judge(p.c.Context, nil, err).outcome, time.Time{})
 		return nil, err
 	}
+	if b := wholeIn(resp); b != nil { // as it mostly is
+		p.settle(outcomeOK, b.at)
+		return resp, nil
+	}
 	switch v := judge(p.c.Context, resp, nil); {
 	case !p.underWay():
 	case v.outcome != outcomeOK || p.probing() || settled(resp):

@@ -49,15 +49,15 @@ func (k *keyer) validate() error {
 // may use the context of its own for one to another host.
 func (k *keyer) key(c *call, req *http.Request) string {
 	c.lock()
-	if c.keyer == k && c.url == req.URL {
-		defer c.unlock()
-		return c.key
-	}
+	key, known := c.key, c.keyer == k && c.url == req.URL
 	c.unlock()
-	key := k.of(req) // not under the lock: it is the user's function
+	if known {
+		return key
+	}
+	key = k.of(req) // not under the lock: it is the user's function
 	c.lock()
-	defer c.unlock()
 	c.keyer, c.url, c.key = k, req.URL, key
+	c.unlock()
 	return key
 }
 

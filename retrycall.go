@@ -52,6 +52,10 @@ func (c *retryCall) send() {
 	if inner != c.outer {
 		inner.leave(c.req, c.resp)
 	}
+	if c.err == nil && wholeIn(c.resp) != nil { // as it mostly is
+		c.verdict = verdict{outcome: outcomeOK}
+		return
+	}
 	c.verdict = c.judge()
 	switch {
 	case c.err == nil:
@@ -112,10 +116,11 @@ func (c *retryCall) judge() verdict {
 // again decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
 func (c *retryCall) again() bool {
-	if c.verdict.outcome == outcomeRefused {
-		return false // see refused
+	switch c.verdict.outcome {
+	case outcomeOK, outcomeRefused: // see refused
+		return false
 	}
-	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // the caller left while the answer was judged
+	if c.ctx.Err() != nil && c.resp != nil { // the caller left while the answer was judged
 		c.resp.Body.Close()
 		c.resp = nil
 		c.giveUp(contextError(c.ctx))

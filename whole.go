@@ -96,6 +96,11 @@ func (b *wholeBody) Close() error { return nil }
 // settled reports whether nothing more can become of the attempt that resp answers:
 // it has no body, or one that has been judged as a whole.
 func settled(resp *http.Response) bool {
-	_, whole := resp.Body.(*wholeBody)
-	return whole || bodyless(resp)
+	return wholeIn(resp) != nil || bodyless(resp)
+}
+
+// wholeIn returns resp's body, if that is an answer that is all there, or nil.
+func wholeIn(resp *http.Response) *wholeBody {
+	b, _ := resp.Body.(*wholeBody)
+	return b
 }
