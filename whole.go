@@ -29,7 +29,7 @@ func (a *attempt) whole(resp *http.Response) bool {
 	if ended {
 		resp.Body.Close()
 		if usage, good := a.t.usual.Glance(text); good {
-			a.plain = wholeBody{rest: text, usage: usage, at: time.Now()}
+			a.plain = wholeBody{rest: text, usage: usage, at: a.call.now()}
 			resp.Body = &a.plain
 			return true
 		}
