@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // TimeoutOption is an option of [WithTimeouts].
@@ -123,8 +125,9 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 }
 
 type attemptTransport struct {
-	cfg  attemptConfig
-	next http.RoundTripper
+	cfg   attemptConfig
+	next  http.RoundTripper
+	usual wire.Glancer // of answers that are all there
 }
 
 // errHeaderTimeout is the error of an attempt for which no headers come in time.
@@ -145,11 +148,11 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 
 func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	c, made := enter(c, req, nil)
-	a := &attempt{t: t, call: c, number: c.attempt, start: time.Since(c.began), within: t.cfg.header}
-	a.caller, a.Context = req.Context(), req.Context()
+	a := c.newAttempt()
+	a.t, a.call, a.Context, a.start, a.within = t, c, c.Context, c.at, t.cfg.header
 	if t.cfg.observer != nil {
-		a.key = t.cfg.keyer.key(c, req)
-		a.Context = httptrace.WithClientTrace(a.caller, &httptrace.ClientTrace{WroteRequest: a.wrote})
+		a.told = &told{key: t.cfg.keyer.key(c, req)}
+		a.Context = httptrace.WithClientTrace(c.Context, &httptrace.ClientTrace{WroteRequest: a.told.wrote})
 	}
 	if c.body != nil && lends(t.next, req) {
 		a.Context = c.body.current.lend(a.Context, req.ContentLength)
@@ -170,14 +173,14 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 	if resp != nil && resp.Request != nil && resp.Request.Context() == context.Context(a) {
 		resp.Request = req
 	}
-	if !inTime && a.caller.Err() == nil {
+	if !inTime && c.Context.Err() == nil {
 		if resp != nil { // the headers came in the very moment in which their time was over
 			resp.Body.Close()
 		}
 		resp, err = nil, errHeaderTimeout{t.cfg.header}
 	}
 	if err != nil {
-		a.over(judge(a.caller, nil, err))
+		a.over(judge(c.Context, nil, err))
 		return nil, err
 	}
 	a.watch(req, resp, usual)

@@ -15,17 +15,11 @@ import (
 // first asks for its Done: until then nobody could be told.
 type attempt struct {
 	attemptContext
-	t      *attemptTransport
-	call   *call
-	caller context.Context
-	number int
-	start  time.Duration // of the attempt, since the call began
-	key    string        // for the observer alone, like the next two
-
-	headers time.Duration // from start; 0 until they came
-	written atomic.Int32
-
-	plain wholeBody // of the response, if that is over with its headers
+	t     *attemptTransport
+	call  *call
+	start time.Duration // of the attempt, since the call began
+	told  *told         // for the observer; nil without one
+	plain wholeBody     // of the response, if that is over with its headers
 
 	// The context's mu guards the rest.
 	armed   bool
@@ -36,10 +30,17 @@ type attempt struct {
 	body    *watchedBody  // of the response, while it is to be read
 }
 
+// told is what the observer alone is told of an attempt.
+type told struct {
+	key     string
+	headers time.Duration // from the attempt's start; 0 until they came
+	written atomic.Int32
+}
+
 // wrote counts the requests that net/http has written whole for this attempt.
-func (a *attempt) wrote(info httptrace.WroteRequestInfo) {
+func (t *told) wrote(info httptrace.WroteRequestInfo) {
 	if info.Err == nil {
-		a.written.Add(1)
+		t.written.Add(1)
 	}
 }
 
@@ -71,8 +72,8 @@ func (a *attempt) arm() {
 		return
 	}
 	a.armed = true
-	if a.caller.Done() != nil {
-		a.stop = context.AfterFunc(a.caller, a.interrupt)
+	if a.call.Context.Done() != nil {
+		a.stop = context.AfterFunc(a.call.Context, a.interrupt)
 	}
 	if a.within <= 0 {
 		return
@@ -123,7 +124,7 @@ func (a *attempt) inTime() bool {
 // interrupt ends the attempt when the caller's context has ended, or else the
 // time for what is due.
 func (a *attempt) interrupt() {
-	err := a.caller.Err()
+	err := a.call.Context.Err()
 	if err == nil {
 		a.end(context.DeadlineExceeded)
 		return
@@ -140,27 +141,28 @@ func (a *attempt) interrupt() {
 // watch keeps the attempt alive until resp's body has ended, and has the body
 // judged.
 func (a *attempt) watch(req *http.Request, resp *http.Response, usual bool) {
-	if a.t.cfg.observer != nil {
-		a.headers = a.took()
+	if a.told != nil {
+		a.told.headers = a.took()
 	}
-	if usual {
-		if v, ok := a.whole(resp); ok {
-			a.over(v)
-			return
+	if usual && a.whole(resp) {
+		a.release()
+		if a.told != nil {
+			a.tell(a.plain.verdict(resp))
 		}
+		return
 	}
 	g := a.t.cfg.guard(req, resp, a.stalled)
 	if bodyless(resp) {
-		a.over(judge(a.caller, resp, nil))
+		a.over(judge(a.call.Context, resp, nil))
 		return
 	}
 	a.arm()
 	body := new(watchedBody)
-	body.begin(a.caller, resp, a, g, a)
+	body.begin(a.call.Context, resp, a, g, a)
 	a.mu.Lock()
 	a.body = body
 	a.mu.Unlock()
-	if err := a.caller.Err(); err != nil { // before interrupt could see the body
+	if err := a.call.Context.Err(); err != nil { // before interrupt could see the body
 		body.callerLeft(err)
 	}
 }
@@ -189,11 +191,11 @@ func (a *attempt) release() {
 
 // tell reports the attempt's end.
 func (a *attempt) tell(v verdict) {
-	if a.t.cfg.observer == nil {
+	if a.told == nil {
 		return
 	}
-	a.t.cfg.observer.Observe(a.caller, AttemptEnded{
-		Key: a.key, Attempt: a.number, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
-		Written: int(a.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.headers, Took: a.took(),
+	a.t.cfg.observer.Observe(a.call.Context, AttemptEnded{
+		Key: a.told.key, Attempt: a.call.attempt, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
+		Written: int(a.told.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.told.headers, Took: a.took(),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // A watcher is told, once, how the body of its attempt's response ended.
@@ -203,6 +204,7 @@ func (b *watchedBody) end(err error) {
 		}
 	}
 	b.verdict = b.judge(err)
+	b.verdict.at = time.Now() // for all of the watchers
 	watchers, stop, v := b.watchers, b.stop, b.verdict
 	b.mu.Unlock()
 	if stop != nil {

@@ -1,7 +1,6 @@
 package steady
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -112,14 +111,14 @@ func (c breakerConfig) transport() *breakerTransport {
 
 type breakerTransport struct {
 	cfg     breakerConfig
-	next    http.RoundTripper
+	below   below
 	keys    keyed[breaker]
 	passing func(key string) bool // reports whether attempts of key pass, as the pace sees it
 	wake    func(key string)      // told, with no lock held, when key's breaker has changed
 }
 
 func (t *breakerTransport) over(next http.RoundTripper) http.RoundTripper {
-	t.next = next
+	t.below = newBelow(next)
 	return t
 }
 
@@ -142,7 +141,7 @@ func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
 
 func (t *breakerTransport) withdraw(c *call) {
 	if p := c.takePermit(); p.in != nil {
-		p.settle(outcomeCancelled)
+		p.settle(outcomeCancelled, time.Time{})
 	}
 }
 
@@ -156,7 +155,8 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 
 func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	c, made := enter(c, req, nil)
-	p := &breakerPass{b: t.keys.get(t.cfg.keyer.key(c, req), c.began), c: c, ctx: req.Context()}
+	p := c.newBreakerPass()
+	p.b, p.c = t.keys.get(t.cfg.keyer.key(c, req), c.began), c
 	if err := p.again(req); err != nil {
 		c.closeBody(req)
 		return nil, err
@@ -165,35 +165,38 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {
-			p.settle(outcomeFailed)
+			p.settle(outcomeFailed, time.Time{})
 		}
 	}()
-	resp, err := c.down(t.next, req)
+	resp, err := c.down(&t.below, req)
 	returned = true
 	if made {
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.settle(judge(p.ctx, nil, err).outcome)
+		p.settle(judge(p.c.Context, nil, err).outcome, time.Time{})
 		return nil, err
 	}
-	switch o := judge(p.ctx, resp, nil).outcome; {
+	if b := wholeIn(resp); b != nil { // as it mostly is
+		p.settle(outcomeOK, b.at)
+		return resp, nil
+	}
+	switch v := judge(p.c.Context, resp, nil); {
 	case !p.underWay():
-	case o != outcomeOK || p.probing():
-		p.settle(o)
+	case v.outcome != outcomeOK || p.probing() || settled(resp):
+		p.settle(v.outcome, v.at)
 	default:
-		watch(p.ctx, resp, p)
+		watch(p.c.Context, resp, p)
 	}
 	return resp, nil
 }
 
-func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.next) }
+func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.below.next) }
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
-	b   *breaker
-	c   *call
-	ctx context.Context // the caller's
+	b *breaker
+	c *call
 
 	// permit is that of the attempt under way, nil between attempts. The end of a
 	// body takes it from its own goroutine.
@@ -205,13 +208,13 @@ type breakerPass struct {
 func (p *breakerPass) again(*http.Request) error {
 	got := p.c.takePermit()
 	ok := got.in != nil
-	over := p.ctx.Err() != nil           // nothing of it will go out
+	over := p.c.Context.Err() != nil     // nothing of it will go out
 	if ok && (over || got.in.b != p.b) { // the queue asked about another key
-		got.settle(outcomeCancelled)
+		got.settle(outcomeCancelled, time.Time{})
 		ok = false
 	}
 	if over {
-		return contextError(p.ctx)
+		return contextError(p.c.Context)
 	}
 	if !ok {
 		if got, ok = p.b.allow(); !ok {
@@ -232,9 +235,9 @@ func (p *breakerPass) again(*http.Request) error {
 
 func (p *breakerPass) pays(verdict) bool { return false }
 
-func (p *breakerPass) ended(v verdict) { p.settle(v.outcome) }
+func (p *breakerPass) ended(v verdict) { p.settle(v.outcome, v.at) }
 
-func (p *breakerPass) bodyEnded(v verdict) { p.settle(v.outcome) }
+func (p *breakerPass) bodyEnded(v verdict) { p.settle(v.outcome, v.at) }
 
 func (p *breakerPass) underWay() bool { return p.permit.Load() != nil }
 
@@ -243,9 +246,9 @@ func (p *breakerPass) probing() bool {
 	return t != nil && t.probe != nil
 }
 
-// settle counts the attempt under way, once.
-func (p *breakerPass) settle(o outcome) {
+// settle counts the attempt under way, once. It has ended at that time, now if zero.
+func (p *breakerPass) settle(o outcome, at time.Time) {
 	if t := p.permit.Swap(nil); t != nil {
-		t.settle(o)
+		t.settle(o, at)
 	}
 }

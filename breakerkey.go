@@ -146,10 +146,10 @@ func (b *breaker) free(p *probe, err error) {
 	done(err)
 }
 
-// settle counts how the attempt ended.
-func (p permit) settle(o outcome) {
+// settle counts how the attempt ended, and when, if that is not now.
+func (p permit) settle(o outcome, at time.Time) {
 	if o == outcomeOK && p.probe == nil && !p.in.failing.Load() {
-		p.in.passed() // for nothing, if the period is over
+		p.in.passed(orNow(at)) // for nothing, if the period is over
 		return
 	}
 	b := p.in.b
@@ -165,7 +165,7 @@ func (p permit) settle(o outcome) {
 	case o == outcomeOK:
 		b.over.passed(p)
 		b.inARow = 0
-		b.period.passed()
+		b.period.passed(orNow(at))
 	case o == outcomeOverloaded && b.all.cfg.leavesOverload():
 		b.overloaded(p)
 	case o.bad():

@@ -13,6 +13,7 @@ type bucket struct {
 	tokens    *rate.Limiter
 	perSecond float64
 	most      int
+	sure      int // there are at least as many, by the last look, for time only adds to them; -1 if not known
 }
 
 func newBucket(perSecond float64, most int) *bucket {
@@ -25,8 +26,14 @@ func (b *bucket) wait(ahead, n int, now time.Time) time.Duration {
 	if b == nil {
 		return 0
 	}
+	n = min(n, b.most)
+	if ahead <= b.sure-n {
+		return 0
+	}
 	const hair = 1e-6 // of a token: float64's rounding, not a wait
-	short := float64(ahead) + float64(min(n, b.most)) - b.tokens.TokensAt(now)
+	there := b.tokens.TokensAt(now)
+	b.sure = max(-1, int(math.Floor(there)))
+	short := float64(ahead) + float64(n) - there
 	if short <= hair {
 		return 0
 	}
@@ -42,6 +49,7 @@ func (b *bucket) pay(n int, now time.Time) {
 		b.tokens.SetBurstAt(now, n)
 		defer b.tokens.SetBurstAt(now, b.most)
 	}
+	b.sure = max(-1, b.sure-n)
 	b.tokens.ReserveN(now, n)
 }
 

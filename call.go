@@ -17,10 +17,12 @@ import (
 type call struct {
 	context.Context // the caller's, to which call adds itself
 	began           time.Time
-	attempt         int         // the number of the attempt under way, from 1
-	body            *replay     // whose body the attempt sends, until a request has it; nil for the request's own
-	over            atomic.Bool // RoundTrip has returned: whoever still holds the context is on their own
-	outer           *call       // the one that c is a branch of, or nil
+	at              time.Duration // since began, when a layer last looked at the clock on the call's way down
+	attempt         int           // the number of the attempt under way, from 1
+	body            *replay       // whose body the attempt sends, until a request has it; nil for the request's own
+	outer           *call         // the one that c is a branch of, or nil
+	rooms           *rooms        // whose call c is, or nil
+	over            atomic.Bool   // RoundTrip has returned: whoever still holds the context is on their own
 
 	shared bool       // others may have it, and send it twice at once; false while it has gone by hand only
 	mu     sync.Mutex // guards the rest once it is shared: see lock
@@ -54,6 +56,17 @@ func (c *call) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
+
+// seen is when a layer last looked at the clock on the call's way down.
+func (c *call) seen() time.Time {
+	if c.at == 0 {
+		return c.began
+	}
+	return c.began.Add(c.at)
+}
+
+// now is time.Now at half the price: it looks at one clock and not at two.
+func (c *call) now() time.Time { return c.began.Add(time.Since(c.began)) }
 
 // AfterFunc lets package context register a child with the caller's own context,
 // if that has such a method. Else every child would cost a goroutine there.
@@ -105,11 +118,22 @@ func enter(c *call, req *http.Request, room *call) (_ *call, made bool) {
 	return c, true
 }
 
-// down hands req on to next: by hand to a layer, and in its context to anything
-// else, through which it may come to a layer again.
-func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-	if l, ok := next.(layer); ok {
-		return l.carry(c, req)
+// below is what a layer hands requests down to.
+type below struct {
+	next  http.RoundTripper
+	layer layer // next, if it is one of ours, or nil
+}
+
+func newBelow(next http.RoundTripper) below {
+	l, _ := next.(layer)
+	return below{next, l}
+}
+
+// down hands req on: by hand to a layer, and in its context to anything else, through
+// which it may come to a layer again.
+func (c *call) down(b *below, req *http.Request) (*http.Response, error) {
+	if b.layer != nil {
+		return b.layer.carry(c, req)
 	}
 	switch carried := callOf(req) == c; {
 	case !carried:
@@ -117,7 +141,7 @@ func (c *call) down(next http.RoundTripper, req *http.Request) (*http.Response, 
 	case c.body != nil:
 		req = c.outgoing(req.Context(), req)
 	}
-	return roundTrip(next, req)
+	return roundTrip(b.next, req)
 }
 
 // outgoing returns the copy of req, with ctx, that goes down in its stead. ctx may
@@ -151,7 +175,7 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 func (c *call) fresh(n int, req *http.Request) *call {
 	c.lock()
 	defer c.unlock()
-	return &call{Context: req.Context(), began: c.began, attempt: n, keyer: c.keyer, url: c.url, key: c.key}
+	return &call{Context: req.Context(), began: c.began, at: time.Since(c.began), attempt: n, keyer: c.keyer, url: c.url, key: c.key}
 }
 
 // roundTrip has next send req, and makes good what a fake may leave undone of the

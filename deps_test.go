@@ -16,7 +16,7 @@ import (
 var allowedModules = map[string][]string{
 	"github.com/hashicorp/go-retryablehttp": {"backoff.go"},
 	"github.com/sony/gobreaker/v2":          {"breakerkey.go"},
-	"golang.org/x/time":                     {"bucket.go", "internal/pace/pace.go"},
+	"golang.org/x/time":                     {"bucket.go"},
 	"github.com/hashicorp/go-cleanhttp":     nil, // go-retryablehttp's own
 }
 

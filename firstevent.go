@@ -18,7 +18,7 @@ func (c *attemptConfig) guard(req *http.Request, resp *http.Response, stalled fu
 	if resp.StatusCode >= 400 && !c.noGuard && c.idle > 0 {
 		return &guard{clock: bodyClock{first: c.idle, idle: c.idle, stall: stalled}} // or a body that stalls hangs its reader
 	}
-	contentType := resp.Header.Get("Content-Type")
+	contentType := headerOf(resp, "Content-Type")
 	if c.noGuard || contentType == "" || resp.StatusCode/100 != 2 || resp.StatusCode == http.StatusNoContent ||
 		encoded(resp) && !resp.Uncompressed {
 		return nil

@@ -28,21 +28,21 @@ type gate interface {
 // register adds g, which is inside all those registered before it.
 func (c *call) register(g gate) {
 	c.lock()
-	defer c.unlock()
 	if c.gates == nil {
 		c.gates = c.space[:0]
 	}
 	c.gates = append(c.gates, g)
+	c.unlock()
 }
 
 // take returns the registered gates, outermost first, to the Retry that is to
 // tell them. Whoever else asks gets none.
 func (c *call) take() []gate {
 	c.lock()
-	defer c.unlock()
 	n := len(c.gates)
 	gates := c.gates[:n:n]
 	c.gates = c.gates[n:] // what is registered from now on goes behind those
+	c.unlock()
 	if c.outer != nil {
 		gates = append(c.outer.take(), gates...)
 	}
@@ -53,16 +53,16 @@ func (c *call) take() []gate {
 // that will ask for it.
 func (c *call) leavePermit(p permit) {
 	c.lock()
-	defer c.unlock()
 	c.permit = p
+	c.unlock()
 }
 
 // takePermit returns what leavePermit left, once.
 func (c *call) takePermit() permit {
 	c.lock()
-	defer c.unlock()
 	p := c.permit
 	c.permit = permit{}
+	c.unlock()
 	return p
 }
 

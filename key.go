@@ -18,9 +18,19 @@ type KeyFunc func(*http.Request) string
 // KeyByHost is the default [KeyFunc]: the host, with its port if the URL has one.
 func KeyByHost(req *http.Request) string {
 	if req.URL == nil {
-		return strings.ToLower(req.Host)
+		return lower(req.Host)
 	}
-	return strings.ToLower(req.URL.Host)
+	return lower(req.URL.Host)
+}
+
+// lower is strings.ToLower, for what is nearly always in lower case.
+func lower(host string) string {
+	for i := range len(host) {
+		if c := host[i]; 'A' <= c && c <= 'Z' || c >= 0x80 {
+			return strings.ToLower(host)
+		}
+	}
+	return host
 }
 
 // keyer is a KeyFunc with an identity, so that the layers that New gives the
@@ -39,15 +49,15 @@ func (k *keyer) validate() error {
 // may use the context of its own for one to another host.
 func (k *keyer) key(c *call, req *http.Request) string {
 	c.lock()
-	if c.keyer == k && c.url == req.URL {
-		defer c.unlock()
-		return c.key
-	}
+	key, known := c.key, c.keyer == k && c.url == req.URL
 	c.unlock()
-	key := k.of(req) // not under the lock: it is the user's function
+	if known {
+		return key
+	}
+	key = k.of(req) // not under the lock: it is the user's function
 	c.lock()
-	defer c.unlock()
 	c.keyer, c.url, c.key = k, req.URL, key
+	c.unlock()
 	return key
 }
 

@@ -1,7 +1,6 @@
 package steady
 
 import (
-	"context"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -14,14 +13,14 @@ import (
 type limitPass struct {
 	t      *limitTransport
 	c      *call
-	ctx    context.Context // the caller's
 	key    string
 	cost   int           // of the rate limit
-	charge charge        // in tokens of the model, if that matters
+	charge *charge       // in tokens of the model, if that matters
 	waited time.Duration // for the last turn
 
-	pass    pace.Pass // of the attempt under way; the queue's mu guards it
-	learned bool      // the pace knows what became of it; so guarded, too
+	// Of the attempt under way. The queue's mu guards it.
+	pass    pace.Pass
+	learned bool // the pace knows what became of it
 
 	// q is where the attempt under way counts; nil between attempts. The end of a
 	// body changes it from its own goroutine.
@@ -35,9 +34,12 @@ type limitPass struct {
 }
 
 // again waits for a turn.
-func (p *limitPass) again(*http.Request) error {
+func (p *limitPass) again(*http.Request) error { return p.await(time.Now()) }
+
+// await waits for a turn as of now, which has just been.
+func (p *limitPass) await(now time.Time) error {
 	p.waited = 0
-	q, err := p.t.join(p)
+	q, err := p.t.join(p, now)
 	if err == nil {
 		p.q.Store(q)
 		if p.returned.Load() { // nobody would give it back
@@ -60,7 +62,7 @@ func (p *limitPass) tell(o Observer, e LimitWaited) {
 			p.withdraw()
 		}
 	}()
-	o.Observe(p.ctx, e)
+	o.Observe(p.c.Context, e)
 	told = true
 }
 
@@ -92,7 +94,7 @@ func (p *limitPass) underWay() *queue { return p.q.Load() }
 // release gives the slot back, once, and the tokens too if nothing was sent.
 func (p *limitPass) release(v verdict) {
 	if q := p.q.Swap(nil); q != nil {
-		q.leave(p, v)
+		q.leave(p, &v)
 	}
 }
 
@@ -102,16 +104,16 @@ func (p *limitPass) answered(resp *http.Response) {
 	if q == nil {
 		return
 	}
-	switch v := judge(p.ctx, resp, nil); {
+	switch v := judge(p.c.Context, resp, nil); {
 	case v.outcome == outcomeOK && settled(resp):
 		if p.q.Swap(nil) == q {
-			q.over(p, v, true)
+			q.over(p, &v, true)
 		}
 		return
 	case v.outcome == outcomeOK:
 		q.heard(p, resp.Header)
 	default:
-		q.refused(p, v)
+		q.refused(p, &v)
 	}
-	watch(p.ctx, resp, p)
+	watch(p.c.Context, resp, p)
 }

@@ -56,6 +56,15 @@ type verdict struct {
 	looked  time.Duration // that the judging took, which counts as waiting
 	usage   wire.Usage
 	header  http.Header // of the response, if there is one
+	at      time.Time   // when the attempt was over; zero for now
+}
+
+// orNow returns at, or the time of now if that is zero.
+func orNow(at time.Time) time.Time {
+	if at.IsZero() {
+		return time.Now()
+	}
+	return at
 }
 
 // mayBeDone reports whether the request may have been done, and billed, although
@@ -81,7 +90,7 @@ func judge(ctx context.Context, resp *http.Response, err error) verdict {
 	}
 	switch b := resp.Body.(type) {
 	case *wholeBody:
-		return b.verdict
+		return b.verdict(resp)
 	default:
 		if b := aheadIn(b); b != nil && b.judged {
 			return b.verdict

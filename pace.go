@@ -83,7 +83,7 @@ func (q *queue) paced(p *limitPass, now time.Time) time.Duration {
 	if q.pace == nil || q.cfg.ownWait() == 0 {
 		return 0
 	}
-	if wait := q.pace.TokensWait(now, p.charge.reserved); wait > 0 {
+	if wait := q.pace.TokensWait(now, p.reserved()); wait > 0 {
 		return wait
 	}
 	ok, wait := q.pace.Ready(now)
@@ -114,10 +114,10 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	if q.pace == nil {
 		return
 	}
-	left, ok := q.quotas(h)
+	left, ok := q.quotas(h, time.Now(), outcomeOK)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	q.pace.Headers(now, &p.pass)
 	q.holding(now) // it may be over
 	if ok {
@@ -128,11 +128,11 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 
 // refused tells the pace of an answer whose body is yet to be read that the
 // provider's word is in.
-func (q *queue) refused(p *limitPass, v verdict) {
-	left, ok := q.quotas(v.header)
+func (q *queue) refused(p *limitPass, v *verdict) {
+	left, ok := q.quotas(v.header, time.Now(), v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	q.learn(p, v, now)
 	if ok {
 		q.tell(p, left, now)
@@ -152,7 +152,7 @@ func (q *queue) tell(p *limitPass, left pace.Quotas, now time.Time) {
 const holdsFor = time.Minute
 
 // learn tells the pace, once, what became of p's attempt. q.mu must be held.
-func (q *queue) learn(p *limitPass, v verdict, now time.Time) {
+func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 	if q.pace == nil || p.learned {
 		return
 	}
@@ -191,16 +191,23 @@ func paceOutcome(o outcome) pace.Outcome {
 const readEvery = 50 * time.Millisecond
 
 // quotas reads from the headers of an answer what is left, if they say so and are
-// to be read. It takes no lock.
-func (q *queue) quotas(h http.Header) (_ pace.Quotas, ok bool) {
-	if q.pace == nil || !wire.Paced(h) {
+// to be read. Where a good answer has none the next ones are not looked at for as
+// long: such headers come with all of them or with none. It takes no lock.
+func (q *queue) quotas(h http.Header, now time.Time, o outcome) (_ pace.Quotas, ok bool) {
+	if q.pace == nil || h == nil {
 		return pace.Quotas{}, false
 	}
-	now, last := time.Now(), q.readAt.Load()
-	if now.UnixNano()-last < int64(readEvery) || !q.readAt.CompareAndSwap(last, now.UnixNano()) {
-		return pace.Quotas{}, false
+	at, last, plain := now.UnixNano(), q.readAt.Load(), q.plainAt.Load()
+	switch {
+	case at-last < int64(readEvery), o == outcomeOK && at-plain < int64(readEvery):
+	case !wire.Paced(h):
+		if o == outcomeOK {
+			q.plainAt.Store(at)
+		}
+	case q.readAt.CompareAndSwap(last, at):
+		return quotasOf(wire.Pacing(h, now))
 	}
-	return quotasOf(wire.Pacing(h, now))
+	return pace.Quotas{}, false
 }
 
 // quotasOf says s in the words of the pace: what is left of requests and of tokens,

@@ -27,11 +27,11 @@ type period struct {
 // windowBuckets is into how many parts the window of a breaker is divided.
 const windowBuckets = 10
 
-func (p *period) age() uint64 { return uint64(max(0, time.Since(p.began)) / p.bucket) }
+func (p *period) age(now time.Time) uint64 { return uint64(max(0, now.Sub(p.began)) / p.bucket) }
 
 // passed counts a success.
-func (p *period) passed() {
-	age := p.age()
+func (p *period) passed(now time.Time) {
+	age := p.age(now)
 	at := &p.buckets[age%windowBuckets]
 	for {
 		old := at.Load()
@@ -50,7 +50,7 @@ func (p *period) passed() {
 
 // successes returns how many are in the window.
 func (p *period) successes() (n uint64) {
-	age := p.age()
+	age := p.age(time.Now())
 	for i := range p.buckets {
 		if b := p.buckets[i].Load(); b>>32+windowBuckets > age {
 			n += b & (1<<32 - 1)

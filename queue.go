@@ -26,9 +26,11 @@ type queue struct {
 	passing  atomic.Bool // the latest did not all fail, or chance explains it
 	tight    atomic.Bool // the provider has told that few tokens are left
 
-	readAt atomic.Int64 // when headers were read last, in Unix nanoseconds
+	// In Unix nanoseconds, when headers were read last, and when a good answer had none.
+	readAt, plainAt atomic.Int64
 
 	mu       sync.Mutex // guards the rest
+	latest   time.Time  // that anything was done, see clock
 	bucket   *bucket    // nil without a rate limit
 	tokens   *bucket    // of the model; nil without a limit
 	pace     *pace.Pace // nil if it is not to be learned
@@ -56,27 +58,36 @@ func newQueue(key string, cfg *limitConfig) *queue {
 
 // join returns when p's turn has come, and the queue in which it now counts as
 // in flight. After an error it has cost nothing.
-func (t *limitTransport) join(p *limitPass) (*queue, error) {
-	if p.ctx.Err() != nil {
-		return nil, contextError(p.ctx)
+func (t *limitTransport) join(p *limitPass, now time.Time) (*queue, error) {
+	if p.c.Context.Err() != nil {
+		return nil, contextError(p.c.Context)
 	}
 	for {
 		q := t.queues.get(p.key, p.c.began)
 		q.mu.Lock()
-		now := time.Now() // with the lock held: TestUpstreamRateFillsTwiceWhenTimeGoesBack
 		if q.gone {
 			q.mu.Unlock()
 			t.queues.drop(p.key, q)
 			continue
 		}
 		if q.line.Len() == 0 {
-			if wait, _ := q.turn(p, now); wait <= 0 {
+			if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
 				q.mu.Unlock()
 				return q, nil
 			}
 		}
-		return q, q.wait(p, now)
+		return q, q.wait(p, q.clock(time.Now()))
 	}
+}
+
+// clock returns now, which may have been read before mu was locked, or what others
+// have taken for it since if that is later: here time never goes back. It would fill
+// the bucket twice (TestUpstreamRateFillsTwiceWhenTimeGoesBack). q.mu must be held.
+func (q *queue) clock(now time.Time) time.Time {
+	if now.After(q.latest) {
+		q.latest = now
+	}
+	return q.latest
 }
 
 // turn lets p go if its turn, as the next one, has come. Else it returns how long
@@ -100,32 +111,33 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 		return max(wait, 1), by // never 0: it has not been let in
 	}
 	q.bucket.pay(p.cost, now)
-	q.tokens.pay(p.charge.reserved, now)
+	q.tokens.pay(p.reserved(), now)
 	q.ramp.went(now)
 	q.inFlight++
 	p.learned = false
 	if q.pace != nil {
 		p.pass = q.pace.Sent(now)
-		q.pace.Spent(now, &p.pass, p.charge.reserved)
+		q.pace.Spent(now, &p.pass, p.reserved())
 	}
 	return 0, byNobody
 }
 
 // lacking returns how long until the buckets can pay for p. q.mu must be held.
 func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {
-	return max(q.bucket.wait(0, p.cost, now), q.tokens.wait(0, p.charge.reserved, now))
+	return max(q.bucket.wait(0, p.cost, now), q.tokens.wait(0, p.reserved(), now))
 }
 
 // leave ends p's attempt that was in flight, of which v became. The tokens are
 // given back if nothing was sent.
-func (q *queue) leave(p *limitPass, v verdict) { q.over(p, v, false) }
+func (q *queue) leave(p *limitPass, v *verdict) { q.over(p, v, false) }
 
 // over is leave, and heard before it if the answer began and ended in one.
-func (q *queue) over(p *limitPass, v verdict, begun bool) {
-	left, ok := q.quotas(v.header)
+func (q *queue) over(p *limitPass, v *verdict, begun bool) {
+	now := orNow(v.at)
+	left, ok := q.quotas(v.header, now, v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now = q.clock(now)
 	if begun && q.pace != nil {
 		q.pace.Headers(now, &p.pass)
 	}
@@ -138,7 +150,7 @@ func (q *queue) over(p *limitPass, v verdict, begun bool) {
 	if ok {
 		q.tell(p, left, now)
 	}
-	q.wakeNext(now)
+	q.letGo(now)
 }
 
 // look notes what the holder says now, so that a hold and its ramp begin when
@@ -146,7 +158,7 @@ func (q *queue) over(p *limitPass, v verdict, begun bool) {
 func (q *queue) look() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	q.holding(now)
 	q.wakeNext(now)
 }
@@ -156,7 +168,7 @@ func (q *queue) next(now time.Time) *waiter {
 	if q.pace == nil || q.line.Len() == 0 {
 		return q.line.Oldest() // none was let in that cannot be served in time
 	}
-	return q.line.Next(now, q.speed(), q.pace.LongAnswer()-q.need())
+	return q.line.Next(now, q.speed(), q.pace.LongAnswer()-q.pace.Answer())
 }
 
 // wakeNext lets the waiter look whose turn it is. q.mu must be held.
@@ -179,7 +191,7 @@ func (q *queue) state(s *KeyState) {
 	defer q.mu.Unlock()
 	s.InFlight, s.Waiting = q.inFlight, q.line.Len()
 	if q.pace != nil {
-		s.Pace, s.Slots = q.pace.Limits(time.Now())
+		s.Pace, s.Slots = q.pace.Limits(q.clock(time.Now()))
 	}
 }
 
@@ -188,7 +200,7 @@ func (q *queue) state(s *KeyState) {
 func (q *queue) retire() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now()
+	now := q.clock(time.Now())
 	full := q.bucket.full(now) && q.tokens.full(now)
 	_, by := q.holding(now)
 	if q.inFlight > 0 || q.line.Len() > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {

@@ -12,7 +12,7 @@ import (
 func throughQueue(tb testing.TB, opts ...LimitOption) func() {
 	c := defaultLimitConfig()
 	c.apply(1e8, 1e6, opts)
-	p := &limitPass{t: c.transport(), ctx: context.Background(), c: &call{began: time.Now()}, key: "llm.test", cost: 1}
+	p := &limitPass{t: c.transport(), c: &call{Context: context.Background(), began: time.Now()}, key: "llm.test", cost: 1}
 	header := http.Header{"Content-Type": {"application/json"}, "Date": {"x"}, "X-Request-Id": {"x"}}
 	return func() {
 		if err := p.again(nil); err != nil {
@@ -43,5 +43,67 @@ func BenchmarkQueue(b *testing.B) {
 func TestTheQueueAllocatesNothingWhileNobodyWaits(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, throughQueue(t, WithPace())); n != 0 {
 		t.Errorf("%v allocations for an attempt, want none", n)
+	}
+}
+
+// A call reads the clock before it has the lock. One that comes to it late must not
+// set the time back: the bucket would be filled twice over the same time.
+func TestTimeDoesNotGoBackInAQueue(t *testing.T) {
+	c := defaultLimitConfig()
+	c.apply(1, 10, []LimitOption{MaxWait(0)})
+	limit, began := c.transport(), time.Now()
+	join := func(at time.Duration) error {
+		p := &limitPass{t: limit, c: &call{Context: context.Background(), began: began}, key: "llm.test", cost: 1}
+		_, err := limit.join(p, began.Add(at))
+		return err
+	}
+	for i := range 10 {
+		if err := join(0); err != nil {
+			t.Fatalf("call %d of a full bucket of 10: %v", i, err)
+		}
+	}
+	went := 0
+	for i := range 20 {
+		if join(time.Duration(5*(i%2))*time.Second) == nil { // every other one is late
+			went++
+		}
+	}
+	if went != 5 {
+		t.Errorf("%d calls went in 5 s at one a second, want 5", went)
+	}
+}
+
+func TestPacingHeadersAreReadOnceInAWhile(t *testing.T) {
+	c := defaultLimitConfig()
+	c.apply(1e8, 1e6, []LimitOption{WithPace()})
+	plain := http.Header{"Content-Type": {"application/json"}}
+	paced := http.Header{
+		"X-Ratelimit-Limit-Requests": {"100"}, "X-Ratelimit-Remaining-Requests": {"50"}, "X-Ratelimit-Reset-Requests": {"10s"},
+	}
+	type answer struct {
+		header http.Header
+		of     outcome
+		after  time.Duration // the one before
+		read   bool
+	}
+	tests := []struct {
+		name    string
+		answers []answer
+	}{
+		{"each of them", []answer{{paced, outcomeOK, 0, true}, {paced, outcomeOK, readEvery, true}}},
+		{"one at once after another", []answer{{paced, outcomeOK, 0, true}, {paced, outcomeOK, readEvery - 1, false}}},
+		{"one at once after a good answer without any", []answer{{plain, outcomeOK, 0, false}, {paced, outcomeOK, readEvery - 1, false}}},
+		{"one later than that", []answer{{plain, outcomeOK, 0, false}, {paced, outcomeOK, readEvery, true}}},
+		{"a rejection's at once after a good answer without any", []answer{{plain, outcomeOK, 0, false}, {paced, outcomeRejected, 1, true}}},
+		{"one at once after a rejection without any", []answer{{plain, outcomeRejected, 0, false}, {paced, outcomeOK, 1, true}}},
+	}
+	for _, tt := range tests {
+		q, now := newQueue("llm.test", &c), time.Now()
+		for i, a := range tt.answers {
+			now = now.Add(a.after)
+			if _, read := q.quotas(a.header, now, a.of); read != a.read {
+				t.Errorf("%s: headers of answer %d read: %v, want %v", tt.name, i+1, read, a.read)
+			}
+		}
 	}
 }

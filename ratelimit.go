@@ -147,14 +147,14 @@ func (c limitConfig) layer(next http.RoundTripper) http.RoundTripper {
 }
 
 func (c limitConfig) transport() *limitTransport {
-	t := &limitTransport{cfg: c}
+	t := &limitTransport{cfg: c, newPass: func() *limitPass { return new(limitPass) }}
 	t.queues.make = func(key string) *queue { return newQueue(key, &t.cfg) }
 	t.queues.retire = (*queue).retire
 	return t
 }
 
 func (t *limitTransport) over(next http.RoundTripper) http.RoundTripper {
-	t.next = next
+	t.below = newBelow(next)
 	return t
 }
 
@@ -175,9 +175,10 @@ func costOf(ctx context.Context) int {
 }
 
 type limitTransport struct {
-	cfg    limitConfig
-	next   http.RoundTripper
-	queues keyed[queue]
+	cfg     limitConfig
+	below   below
+	queues  keyed[queue]
+	newPass func() *limitPass
 }
 
 func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -185,9 +186,9 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
-	p := &limitPass{t: t, ctx: req.Context()}
+	p := t.newPass()
 	c, made := enter(c, req, &p.own)
-	p.c, p.key, p.cost = c, t.cfg.keyer.key(c, req), costOf(p.ctx)
+	p.t, p.c, p.key, p.cost = t, c, t.cfg.keyer.key(c, req), costOf(c.Context)
 	if p.cost < 0 {
 		c.closeBody(req)
 		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
@@ -199,26 +200,29 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 			p.release(verdict{outcome: outcomeFailed})
 		}
 	}()
-	if err := p.again(sent); err != nil {
+	if err := p.await(c.seen()); err != nil {
 		c.closeBody(sent)
 		return nil, err
 	}
+	if p.waited > 0 {
+		c.at = time.Since(c.began)
+	}
 	c.register(p)
-	resp, err := c.down(t.next, sent)
+	resp, err := c.down(&t.below, sent)
 	returned = true
 	p.returned.Store(true)
 	if made {
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.ended(judge(p.ctx, nil, err))
+		p.ended(judge(c.Context, nil, err))
 		return nil, err
 	}
 	p.answered(resp)
 	return resp, nil
 }
 
-func (t *limitTransport) CloseIdleConnections() { closeIdle(t.next) }
+func (t *limitTransport) CloseIdleConnections() { closeIdle(t.below.next) }
 
 // wake lets the head of key's queue look again.
 func (t *limitTransport) wake(key string) {

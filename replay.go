@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,31 +21,32 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 // share one cursor, and net/http may go on reading the old body after RoundTrip
 // has returned.
 type replay struct {
-	ctx     context.Context
-	body    io.ReadCloser                 // the caller's; nil if there is none
-	getBody func() (io.ReadCloser, error) // the caller's, or nil
-	length  int64                         // the request's ContentLength
-	buffer  *replayBuffer                 // in its stead, if there is no getBody
+	ctx    context.Context
+	length int64         // the request's ContentLength
+	buffer *replayBuffer // of the caller's body, if that has no GetBody
+	has    bool          // there is a body
 
-	mu      sync.Mutex // guards the rest, as net/http calls next too
+	mu      sync.Mutex // guards current, as net/http calls next too
 	current *sentBody
-	space   sentBody // for the first attempt
+	first   sentBody // that of the first attempt, with the caller's body and GetBody
 }
 
-// of makes r the replay of req's body, of which it keeps at most limit bytes if it
-// has to keep them itself.
+// of makes r the replay of req's body, open for the first attempt. It keeps at most
+// limit bytes of it if it has to keep them itself.
 func (r *replay) of(req *http.Request, limit int) {
-	r.ctx, r.getBody, r.length = req.Context(), req.GetBody, req.ContentLength
+	r.ctx, r.length = req.Context(), req.ContentLength
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
-	r.body = req.Body
-	if r.getBody == nil {
+	r.has, r.current = true, &r.first
+	r.first.rc, r.first.open = req.Body, req.GetBody
+	if req.GetBody == nil {
 		r.buffer = &replayBuffer{src: req.Body, limit: limit}
+		r.first.rc = r.buffer.open()
 	}
 }
 
-// put gives req, a copy that is about to go down, the body that first or next
+// put gives req, a copy that is about to go down, the body that of or next
 // has opened, and a GetBody with which net/http can replay by itself.
 func (r *replay) put(req *http.Request) {
 	if req.Body, req.GetBody = r.current, r.next; r.current.lent != nil {
@@ -71,23 +73,11 @@ func (r *replay) close() {
 	r.current.Close()
 }
 
-// first opens the body for the first attempt.
-func (r *replay) first() {
-	if r.body == nil {
-		return
-	}
-	r.space.rc, r.space.open = r.body, r.getBody
-	if r.buffer != nil {
-		r.space.rc = r.buffer.open()
-	}
-	r.current = &r.space
-}
-
 // next takes the body from the attempt that has it and opens it for another.
 func (r *replay) next() (io.ReadCloser, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.body == nil {
+	if !r.has {
 		return http.NoBody, nil
 	}
 	within := forever
@@ -102,7 +92,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 	switch {
 	case r.buffer == nil:
 		var err error
-		if rc, err = r.getBody(); err != nil {
+		if rc, err = r.first.open(); err != nil {
 			return nil, err
 		}
 	case !r.buffer.whole():
@@ -110,7 +100,7 @@ func (r *replay) next() (io.ReadCloser, error) {
 	default:
 		rc = r.buffer.open()
 	}
-	r.current = &sentBody{rc: rc, open: r.getBody}
+	r.current = &sentBody{rc: rc, open: r.first.open}
 	return r.current, nil
 }
 
@@ -150,70 +140,94 @@ func (r *replay) read() extent {
 	return r.current.read(r.length)
 }
 
-// sentBody is a request body on its way to one attempt.
+// sentBody is a request body on its way to one attempt. It is read without a lock,
+// as every request is; the state tells what became of it.
 type sentBody struct {
-	rc   io.ReadCloser
-	open func() (io.ReadCloser, error) // opens a copy; nil if none can be had
-	lent *lentBody                     // what is read in its stead, or nil
-
-	mu       sync.Mutex    // guards the rest
-	idle     chan struct{} // closed when the read that detach waits for is over
-	n        int64         // bytes read
-	reading  bool
-	detached bool
-	closed   bool
-	ended    bool // rc has come to its end
+	rc    io.ReadCloser
+	open  func() (io.ReadCloser, error) // opens a copy; nil if none can be had
+	lent  *lentBody                     // what is read in its stead, or nil
+	state atomic.Uint64                 // bodyFlags, and above them how many bytes were read
+	idle  chan struct{}                 // told that the read that detach waits for is over; made before bodyDetached is set
 }
 
+const (
+	bodyReading  = 1 << iota // a Read is under way
+	bodyDetached             // it is another attempt's turn
+	bodyClosed
+	bodyEnded // rc has come to its end
+
+	bodyFlags = iota // how many
+)
+
 func (b *sentBody) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	if b.detached {
-		b.mu.Unlock()
+	if !b.begins() {
 		return 0, errSuperseded
 	}
-	b.reading = true
-	b.mu.Unlock()
-
 	n, err := b.rc.Read(p)
-
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.reading = false
-	b.n += int64(n)
-	if b.idle != nil {
-		close(b.idle)
-		b.idle = nil
+	before := b.finished(n, err == io.EOF) //nolint:errorlint // Read's contract: io.EOF itself
+	if before&bodyDetached != 0 {
+		select {
+		case b.idle <- struct{}{}:
+		default:
+		}
 	}
-	switch {
-	case err == io.EOF: //nolint:errorlint // Read's contract: io.EOF itself
-		b.ended = true
-	case err != nil && !b.closed: // or net/http has closed it meanwhile
+	if err != nil && err != io.EOF && before&bodyClosed == 0 { //nolint:errorlint // the same; or net/http has closed it meanwhile
 		err = errCaller{err}
 	}
 	return n, err
 }
 
-func (b *sentBody) Close() error { return closeOnce(&b.mu, &b.closed, b.rc) }
+// begins notes that a Read begins, unless b is detached.
+func (b *sentBody) begins() bool {
+	for {
+		before := b.state.Load()
+		if before&bodyDetached != 0 {
+			return false
+		}
+		if b.state.CompareAndSwap(before, before|bodyReading) {
+			return true
+		}
+	}
+}
+
+// finished notes that a Read of n bytes is over, and returns the state before that.
+func (b *sentBody) finished(n int, ended bool) uint64 {
+	for {
+		before := b.state.Load()
+		after := before&^bodyReading + uint64(n)<<bodyFlags
+		if ended {
+			after |= bodyEnded
+		}
+		if b.state.CompareAndSwap(before, after) {
+			return before
+		}
+	}
+}
+
+func (b *sentBody) Close() error {
+	if b.state.Or(bodyClosed)&bodyClosed != 0 {
+		return nil
+	}
+	return b.rc.Close()
+}
 
 // detachFor is how long a Read of a body that has no GetBody may go on when another
 // attempt wants the body: what does not come has nothing for that attempt either.
 const detachFor = 250 * time.Millisecond
 
-// detach ends the reading of b. It waits for a Read that is under way.
+// detach ends the reading of b. It waits for a Read that is under way. It is called by
+// one at a time.
 func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
-	b.mu.Lock()
-	b.detached = true
-	if !b.reading {
-		b.mu.Unlock()
+	if b.idle == nil {
+		b.idle = make(chan struct{}, 1)
+	}
+	if b.state.Or(bodyDetached)&bodyReading == 0 {
 		return nil
 	}
-	idle := make(chan struct{})
-	b.idle = idle
-	b.mu.Unlock()
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
-	case <-idle:
+	case <-b.idle:
 		return nil
 	case <-timer.C:
 		return errNotReplayable
@@ -226,12 +240,12 @@ func (b *sentBody) read(length int64) extent {
 	if b.lent != nil {
 		return b.lent.extent()
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	state := b.state.Load()
+	n, ended := int64(state>>bodyFlags), state&bodyEnded != 0
 	switch {
-	case length > 0 && (b.n > length || b.ended && b.n < length):
+	case length > 0 && (n > length || ended && n < length):
 		return extentOther
-	case b.ended || length > 0 && b.n == length:
+	case ended || length > 0 && n == length:
 		return extentWhole
 	}
 	return extentPart

@@ -208,13 +208,13 @@ func (c retryConfig) transport() *retryTransport {
 }
 
 func (t *retryTransport) over(next http.RoundTripper) http.RoundTripper {
-	t.next = next
+	t.below = newBelow(next)
 	return t
 }
 
 type retryTransport struct {
 	cfg     retryConfig
-	next    http.RoundTripper
+	below   below
 	budgets keyed[budget]
 }
 
@@ -236,8 +236,8 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 		req = outer.outgoing(req.Context(), req)
 	}
 	c := retryCall{
-		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: time.Since(outer.began),
-		key: t.cfg.keyer.key(outer, req), body: new(replay),
+		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: outer.at,
+		key: t.cfg.keyer.key(outer, req), body: outer.newReplay(),
 	}
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
@@ -246,7 +246,6 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 
 	// The first attempt is made here: only what fails pays for the loop, and for a
 	// place on the heap.
-	c.body.first()
 	c.send()
 	if c.again() {
 		rest := c
@@ -261,4 +260,4 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	return c.resp, c.err
 }
 
-func (t *retryTransport) CloseIdleConnections() { closeIdle(t.next) }
+func (t *retryTransport) CloseIdleConnections() { closeIdle(t.below.next) }

@@ -42,16 +42,20 @@ func (c *retryCall) send() {
 	if c.attempts > 1 {
 		inner = c.outer.fresh(c.attempts, c.req)
 	}
-	if c.body.body != nil {
+	if c.body.has {
 		inner.body = c.body
 	}
 	last, lastErr, lastVerdict := c.resp, c.err, c.verdict
-	c.resp, c.err = inner.down(c.t.next, c.req)
+	c.resp, c.err = inner.down(&c.t.below, c.req)
 	if inner.body != nil { // it has not come to the base
 		inner.body = nil
 	}
 	if inner != c.outer {
 		inner.leave(c.req, c.resp)
+	}
+	if c.err == nil && wholeIn(c.resp) != nil { // as it mostly is
+		c.verdict = verdict{outcome: outcomeOK}
+		return
 	}
 	c.verdict = c.judge()
 	switch {
@@ -116,10 +120,10 @@ func (c *retryCall) judge() verdict {
 // again decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
 func (c *retryCall) again() bool {
-	if c.end == endRefused || c.verdict.outcome == outcomeRefused {
+	if c.end == endRefused || c.verdict.outcome == outcomeOK || c.verdict.outcome == outcomeRefused {
 		return false // see refused
 	}
-	if c.ctx.Err() != nil && c.resp != nil && c.verdict.outcome != outcomeOK { // the caller left while the answer was judged
+	if c.ctx.Err() != nil && c.resp != nil { // the caller left while the answer was judged
 		c.resp.Body.Close()
 		c.resp, c.end = nil, c.byContext()
 		c.giveUp(contextError(c.ctx))

@@ -25,9 +25,17 @@ type charge struct {
 }
 
 // chargeOf estimates what req, whose body begins with text, will cost.
-func chargeOf(req *http.Request, text []byte) charge {
+func chargeOf(req *http.Request, text []byte) *charge {
 	c := wire.ChargeOf(KeyByHost(req), pathOf(req), text, req.ContentLength)
-	return charge{of: c, reserved: int(c.Reserved())}
+	return &charge{of: c, reserved: int(c.Reserved())}
+}
+
+// reserved is what p's attempt takes in tokens of the model when it goes.
+func (p *limitPass) reserved() int {
+	if p.charge == nil {
+		return 0
+	}
+	return p.charge.reserved
 }
 
 // weigh estimates what req will cost, if that matters, and returns req with a body
@@ -86,7 +94,10 @@ func (b brokenBody) Close() error             { return nil }
 
 // settle sets right what p's attempt has cost, by the usage that v tells. q.mu
 // must be held.
-func (q *queue) settle(p *limitPass, v verdict, now time.Time) {
+func (q *queue) settle(p *limitPass, v *verdict, now time.Time) {
+	if p.charge == nil {
+		return // nothing was reserved, and there is no limit
+	}
 	cost := p.charge.reserved
 	switch {
 	case v.outcome == outcomeRefused:

@@ -60,6 +60,7 @@ func New(opts ...Option) (*Transport, error) {
 	}
 	c.limit.holder = t.breaker // an open breaker holds the queue
 	t.limit = c.limit.transport()
+	t.limit.newPass = newRooms
 	t.breaker.wake, t.breaker.passing = t.limit.wake, t.limit.passing
 
 	// The one place that fixes the order. doc.go repeats it as a table.

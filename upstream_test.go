@@ -66,7 +66,7 @@ func TestUpstreamRateFillsTwiceWhenTimeGoesBack(t *testing.T) {
 	l.AllowN(now.Add(5*time.Second), 1)
 	l.AllowN(now, 1) // by one who read the clock earlier
 	if got := l.TokensAt(now.Add(5 * time.Second)); got == 3 {
-		mended(t, upstreamRate, "fills twice over a time that it goes back by", "join may read the clock before it has the lock")
+		mended(t, upstreamRate, "fills twice over a time that it goes back by", "queue.clock may return what it is given")
 	}
 }
 

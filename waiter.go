@@ -29,7 +29,7 @@ func (w *waiter) rouse() {
 // with q.mu held and returns without.
 func (q *queue) wait(p *limitPass, now time.Time) error {
 	w := &waiter{p: p, came: now, past: q.trouble.total(now), wake: make(chan struct{}, 1)}
-	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.charge.reserved}
+	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
 	defer q.mu.Unlock()
 	if err := q.hopeless(w, now); err != nil {
 		return err
@@ -48,9 +48,9 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 			p.waited = now.Sub(w.came)
 			return nil
 		}
-		left, err := q.patience(w, by, now)
+		left, byDeadline := q.patience(w, by, now)
 		if left <= 0 || w.shed || wait != forever && wait > left {
-			return err(wait)
+			return q.refusal(w, by, wait, byDeadline, now)
 		}
 		if calm := q.trouble.calm.Sub(now); by == byNobody && calm > 0 {
 			left = min(left, calm) // then its wait has other bounds
@@ -58,16 +58,16 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		q.mu.Unlock()
 		ended := w.sleep(min(wait, left))
 		q.mu.Lock()
-		now = time.Now()
+		now = q.clock(time.Now())
 		switch {
 		case w.Left(): // let go
 			return nil
 		case !ended:
-		case errors.Is(p.ctx.Err(), context.Canceled):
-			return contextError(p.ctx)
+		case errors.Is(p.c.Context.Err(), context.Canceled):
+			return contextError(p.c.Context)
 		default:
-			_, err = q.patience(w, by, now)
-			return err(forever)
+			_, byDeadline = q.patience(w, by, now)
+			return q.refusal(w, by, forever, byDeadline, now)
 		}
 	}
 }
@@ -81,17 +81,21 @@ func (q *queue) letGo(now time.Time) {
 		if q.up = w; w == nil {
 			return
 		}
-		may := false
-		if w.p.ctx.Err() == nil { // else it costs nothing
-			wait, _ := q.turn(w.p, now)
-			may = wait <= 0
-		}
-		w.rouse()
-		if !may {
+		if w.p.c.Context.Err() != nil { // it would cost it a turn
+			w.rouse()
 			return
 		}
-		w.p.waited = now.Sub(w.came)
-		q.line.Remove(w)
+		switch wait, by := q.turn(w.p, now); {
+		case wait <= 0:
+			w.p.waited = now.Sub(w.came)
+			q.line.Remove(w)
+			w.rouse()
+		case wait == forever && by == byNobody: // who leaves will let it go, and it need not look in vain
+			return
+		default:
+			w.rouse()
+			return
+		}
 	}
 }
 
@@ -116,10 +120,10 @@ func (w *waiter) sleep(d time.Duration) (ended bool) {
 	select {
 	case <-w.wake:
 	case <-timer.C:
-	case <-w.p.ctx.Done():
+	case <-w.p.c.Context.Done():
 		return true
 	}
-	return w.p.ctx.Err() != nil
+	return w.p.c.Context.Err() != nil
 }
 
 // hopeless returns an error if it is known now that w's turn cannot come in
@@ -128,14 +132,14 @@ func (q *queue) hopeless(w *waiter, now time.Time) error {
 	wait, by := q.holding(now)
 	if by == byNobody {
 		cost, tokens := q.line.Owed()
-		wait = max(q.bucket.wait(cost, w.p.cost, now), q.tokens.wait(tokens, w.p.charge.reserved, now))
+		wait = max(q.bucket.wait(cost, w.p.cost, now), q.tokens.wait(tokens, w.p.reserved(), now))
 	}
-	left, err := q.patience(w, by, now)
+	left, byDeadline := q.patience(w, by, now)
 	if by == byNobody {
 		left = min(left, max(q.cfg.ownWait(), q.trouble.calm.Sub(now)))
 	}
 	if left <= 0 || wait != forever && wait > left {
-		return err(wait)
+		return q.refusal(w, by, wait, byDeadline, now)
 	}
 	w.Until = now.Add(left)
 	return nil
@@ -158,34 +162,37 @@ func (q *queue) shed(now time.Time) {
 	}
 }
 
-// patience returns how much longer w may wait, and the error for when that is
-// too short. The error is given the wait that would be needed. With a MaxWait
-// the time for which the provider has kept w counts against the Patience alone;
-// without one the Patience bounds both together.
-func (q *queue) patience(w *waiter, by holdBy, now time.Time) (time.Duration, func(wait time.Duration) error) {
+// patience returns how much longer w may wait, and whether it is its deadline that
+// ends that. With a MaxWait the time for which the provider has kept w counts against
+// the Patience alone; without one the Patience bounds both together.
+func (q *queue) patience(w *waiter, by holdBy, now time.Time) (left time.Duration, byDeadline bool) {
 	waited, theirs := now.Sub(w.came), q.trouble.total(now)-w.past
-	left, byDeadline := q.cfg.patience-waited, false
+	left = q.cfg.patience - waited
 	if q.cfg.maxWaitSet {
 		if left = q.cfg.patience - theirs; by == byNobody && !now.Before(q.trouble.calm) {
 			left = q.cfg.maxWait - (waited - theirs)
 		}
 	}
-	if w.p.ctx.Err() != nil {
+	if w.p.c.Context.Err() != nil {
 		left, byDeadline = 0, true
-	} else if deadline, ok := w.p.ctx.Deadline(); ok {
+	} else if deadline, ok := w.p.c.Context.Deadline(); ok {
 		if d := deadline.Sub(now) - q.need(); d < left { // a turn at the deadline is too late
 			left, byDeadline = d, true
 		}
 	}
-	return left, func(wait time.Duration) error {
-		switch {
-		case by != byBreaker:
-			return q.limited(w, by, wait, byDeadline, now)
-		case byDeadline:
-			return &reasons{q.cfg.holder.refusal(q.key), context.DeadlineExceeded}
-		}
-		return q.cfg.holder.refusal(q.key)
+	return left, byDeadline
+}
+
+// refusal returns the error for w, whose patience is too short for the wait that
+// would be needed.
+func (q *queue) refusal(w *waiter, by holdBy, wait time.Duration, byDeadline bool, now time.Time) error {
+	switch {
+	case by != byBreaker:
+		return q.limited(w, by, wait, byDeadline, now)
+	case byDeadline:
+		return &reasons{q.cfg.holder.refusal(q.key), context.DeadlineExceeded}
 	}
+	return q.cfg.holder.refusal(q.key)
 }
 
 // limited returns the error for w, which leaves because wait is too long. q.mu

@@ -1,9 +1,9 @@
 package steady
 
 import (
-	"bytes"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/steadyhttp/steady/internal/wire"
 )
@@ -23,23 +23,22 @@ func (a *attempt) usual(req *http.Request, resp *http.Response) bool {
 //
 // It waits for the first bytes as long as for the first content. When they are not
 // all, the answer goes the way of all others.
-func (a *attempt) whole(resp *http.Response) (verdict, bool) {
+func (a *attempt) whole(resp *http.Response) bool {
 	text, err := readWhole(resp.Body, resp.ContentLength)
 	ended := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	if ended {
 		resp.Body.Close()
-		if usage, good := wire.Glance(text); good {
-			a.plain.text.Reset(text)
-			a.plain.verdict = verdict{outcome: outcomeOK, status: resp.StatusCode, usage: usage, header: resp.Header}
+		if usage, good := a.t.usual.Glance(text); good {
+			a.plain = wholeBody{rest: text, usage: usage, at: a.call.now()}
 			resp.Body = &a.plain
-			return a.plain.verdict, true
+			return true
 		}
 	}
-	if !a.inTime() && a.caller.Err() == nil {
+	if !a.inTime() && a.call.Context.Err() == nil {
 		err = ErrStreamStalled
 	}
 	resp.Body = &aheadBody{rc: resp.Body, buf: text, err: err, closed: ended}
-	return verdict{}, false
+	return false
 }
 
 // readWhole sees whether n bytes are there at the first read, and no more. Their
@@ -61,17 +60,47 @@ func readWhole(rc io.Reader, n int64) ([]byte, error) {
 // wholeBody is the body of an answer that is all there, and good. There is nothing
 // to be watched about it any more.
 type wholeBody struct {
-	text    bytes.Reader
-	verdict verdict // on the answer, for the layers further out
+	rest  []byte // what is left to read
+	usage wire.Usage
+	at    time.Time // when it was all there
 }
 
-func (b *wholeBody) Read(p []byte) (int, error)         { return b.text.Read(p) }
-func (b *wholeBody) WriteTo(w io.Writer) (int64, error) { return b.text.WriteTo(w) }
-func (b *wholeBody) Close() error                       { return nil }
+// verdict is that on resp, whose body b is.
+func (b *wholeBody) verdict(resp *http.Response) verdict {
+	return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: b.usage, header: resp.Header, at: b.at}
+}
+
+func (b *wholeBody) Read(p []byte) (int, error) {
+	if len(b.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (b *wholeBody) WriteTo(w io.Writer) (int64, error) {
+	if len(b.rest) == 0 {
+		return 0, nil
+	}
+	n, err := w.Write(b.rest)
+	b.rest = b.rest[n:]
+	if err == nil && len(b.rest) > 0 {
+		err = io.ErrShortWrite
+	}
+	return int64(n), err
+}
+
+func (b *wholeBody) Close() error { return nil }
 
 // settled reports whether nothing more can become of the attempt that resp answers:
 // it has no body, or one that has been judged as a whole.
 func settled(resp *http.Response) bool {
-	_, whole := resp.Body.(*wholeBody)
-	return whole || bodyless(resp)
+	return wholeIn(resp) != nil || bodyless(resp)
+}
+
+// wholeIn returns resp's body, if that is an answer that is all there, or nil.
+func wholeIn(resp *http.Response) *wholeBody {
+	b, _ := resp.Body.(*wholeBody)
+	return b
 }

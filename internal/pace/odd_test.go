@@ -43,8 +43,8 @@ func TestOddProvidersLeaveThePaceWhole(t *testing.T) {
 				t.Fatalf("seed %d, step %d: nobody is out, and none may go", seed, i)
 			}
 			perSecond, slots := p.Limits(now)
-			for _, x := range []float64{perSecond, p.Speed(), p.Room(now, now.Add(time.Minute)), p.rate.value(), p.accepted.rate(now), p.maxFlight(), p.bucket.TokensAt(now)} {
-				if math.IsNaN(x) || x < 0 && x != p.bucket.TokensAt(now) {
+			for _, x := range []float64{perSecond, p.Speed(), p.Room(now, now.Add(time.Minute)), p.rate.value(), p.accepted.rate(now), p.maxFlight(), p.bucket.level(now)} {
+				if math.IsNaN(x) || x < 0 && x != p.bucket.level(now) {
 					t.Fatalf("seed %d, step %d: %v: rate %+v luck %+v", seed, i, x, p.rate, p.luck)
 				}
 			}

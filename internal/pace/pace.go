@@ -1,11 +1,7 @@
 // Package pace finds out how fast a provider lets us call it.
 package pace
 
-import (
-	"time"
-
-	"golang.org/x/time/rate"
-)
+import "time"
 
 // Outcome is what became of an attempt, as far as the pace cares.
 type Outcome int8
@@ -63,7 +59,7 @@ type Config struct {
 // there it grows again ever faster, while calls wait for it.
 type Pace struct {
 	cfg    Config
-	bucket *rate.Limiter
+	bucket bucket
 
 	rate     limit       // attempts per second
 	slots    slots       // attempts in flight, if refusals tell of a limit
@@ -102,9 +98,9 @@ func New(cfg Config) *Pace {
 	if cfg.Without.has(NoSlowStart) {
 		p.rate.base = 1e6
 	}
-	p.bucket = rate.NewLimiter(rate.Limit(cfg.Start), max(1, cfg.Burst))
+	p.bucket = newBucket(cfg.Start, max(1, cfg.Burst))
 	if cfg.Pool != nil {
-		p.bucket = rate.NewLimiter(rate.Limit(cfg.Pool.PerSecond()), cfg.Pool.Capacity())
+		p.bucket = newBucket(float64(cfg.Pool.PerSecond()), cfg.Pool.Capacity())
 	}
 	p.slots.reset()
 	return p
@@ -141,9 +137,9 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 	if p.hold.ramped {
 		p.apply(now)
 	}
-	if tokens := p.bucket.TokensAt(now); tokens < 1 {
+	if tokens := p.bucket.level(now); tokens < 1 {
 		p.heldBack(now, byRate)
-		wait := time.Duration((1 - tokens) / float64(p.bucket.Limit()) * 1e9)
+		wait := time.Duration((1 - tokens) / p.bucket.perSecond * 1e9)
 		return false, max(wait, 100*time.Microsecond)
 	}
 	return true, 0
@@ -178,7 +174,7 @@ func (p *Pace) Sent(now time.Time) Pass {
 	if a.probe {
 		p.hold.probe = a
 	} else {
-		p.bucket.AllowN(now, 1)
+		p.bucket.take(now, 1)
 	}
 	p.quotas.requests.take(now, 1)
 	p.slots.watch(a)
@@ -260,7 +256,6 @@ func (p *Pace) maxFlight() float64 {
 // apply hands the rate of this moment to the token bucket, which holds a tenth of a second.
 func (p *Pace) apply(now time.Time) {
 	r := p.perSecond(now)
-	p.bucket.SetLimitAt(now, rate.Limit(r))
 	burst := max(1, int(r/10))
 	if p.rate.searching {
 		burst = max(burst, p.cfg.Burst)
@@ -268,5 +263,5 @@ func (p *Pace) apply(now time.Time) {
 	if p.cfg.Pool != nil {
 		burst = p.cfg.Pool.Capacity()
 	}
-	p.bucket.SetBurstAt(now, burst)
+	p.bucket.set(now, r, burst)
 }

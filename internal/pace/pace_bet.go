@@ -264,7 +264,7 @@ func (p *Pace) setRate(now time.Time, r float64) {
 // applyDrained applies the rate and forgets saved tokens.
 func (p *Pace) applyDrained(now time.Time) {
 	p.apply(now)
-	if n := int(p.bucket.TokensAt(now)); n > 0 {
-		p.bucket.AllowN(now, n)
+	if n := int(p.bucket.level(now)); n > 0 {
+		p.bucket.take(now, n)
 	}
 }

@@ -36,7 +36,9 @@ func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
 func (p *Pace) watch(now time.Time) {
-	p.slots.hear(now.Add(-p.settle()))
+	if p.slots.seen > 0 {
+		p.slots.hear(now.Add(-p.settle()))
+	}
 	if p.cfg.Without.has(NoSilence) || p.down || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}

@@ -86,14 +86,18 @@ const (
 	below        = 0.985 // where the limit lies, as a share of the rate that was refused
 )
 
+// waited is how long the head of the queue has waited since another went.
+func (p *Pace) waited(now time.Time) time.Duration {
+	return min(now.Sub(p.lastSent), now.Sub(p.heldAt))
+}
+
 // grow moves the limit that the head of the queue waited for.
 func (p *Pace) grow(now time.Time) {
-	gap := now.Sub(p.lastSent)
 	p.accepted.add(now, 1)
 	p.forget()
-	dt := min(gap, now.Sub(p.heldAt))
 	switch p.held {
 	case byRate:
+		dt := p.waited(now)
 		if p.luck[p.says].share > 0 {
 			dt /= 2
 		}
@@ -106,7 +110,7 @@ func (p *Pace) grow(now time.Time) {
 		}
 	case bySlots:
 		if p.slots.on {
-			p.slots.grow(dt)
+			p.slots.grow(p.waited(now))
 		}
 	}
 	p.apply(now)

@@ -67,8 +67,8 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 // credit gives back the token of an attempt that was answered while no limit is
 // known and nobody waits: calls made one after the other never wait.
 func (p *Pace) credit(now time.Time) {
-	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil && p.bucket.TokensAt(now) < float64(p.bucket.Burst()) {
-		p.bucket.AllowN(now, -1)
+	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil {
+		p.bucket.take(now, -1) // it gets no fuller than full
 	}
 }
 

@@ -20,6 +20,7 @@ type slots struct {
 	least  int     // no fewer than this, by the acceptances
 	fits   int     // refusals that agree
 	looks  [8]witness
+	seen   int       // how many of those there are
 	shut   time.Time // until then none is free, unless an answer ends
 
 	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
@@ -71,6 +72,7 @@ func (s *slots) watch(a Pass) {
 	for i := range s.looks {
 		if w := &s.looks[i]; w.seq == 0 {
 			*w = witness{Pass: a}
+			s.seen++
 			return
 		}
 	}
@@ -81,12 +83,16 @@ func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
 	if accepted {
 		s.shut = time.Time{}
 	}
+	if s.seen == 0 {
+		return
+	}
 	for i := range s.looks {
 		switch w := &s.looks[i]; {
 		case w.seq > a.seq && now.Sub(w.at).Seconds() <= s.trip:
 			w.gone++
 		case w.seq == a.seq && !accepted:
 			*w = witness{}
+			s.seen--
 		}
 	}
 }
@@ -116,6 +122,7 @@ func (s *slots) hear(sent time.Time) {
 			s.strikes = 0 // there were as many slots as ever: chance, or an answer nobody waits for
 		}
 		*w = witness{}
+		s.seen--
 	}
 }
 

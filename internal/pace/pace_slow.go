@@ -71,6 +71,9 @@ func (s *slowness) judge(now time.Time, median float64) {
 		s.usual *= 1.0005
 	}
 	slower := median / s.usual
+	if median-s.usual <= slowLeast {
+		slower = min(slower, 1)
+	}
 	change := math.Pow(slowTarget/slower, slowPower)
 	if s.cap > 0 && slower > slowLow && slower < slowHigh {
 		return
@@ -78,7 +81,7 @@ func (s *slowness) judge(now time.Time, median float64) {
 	switch {
 	case now.Before(s.offUntil):
 	case s.cap == 0:
-		if slower > 1.4 && median-s.usual > slowLeast {
+		if slower > 1.4 {
 			s.cap, s.capFrom, s.medianFrom = change*float64(s.peak), float64(s.peak), median
 		}
 	case change < 1 && float64(s.peak) > 0.7*s.cap:

@@ -7,7 +7,11 @@ package wire
 // a closer look to tell, Glance reports false.
 func Glance(p []byte) (Usage, bool) {
 	g := glance{b: p}
-	if g.next() != '{' || !g.object(slotRoot, 0) || len(trimSpace(p[g.i:])) > 0 {
+	return g.judge()
+}
+
+func (g *glance) judge() (Usage, bool) {
+	if g.next() != '{' || !g.object(slotRoot, 0) || len(trimSpace(g.b[g.i:])) > 0 {
 		return Usage{}, false
 	}
 	if g.ev.failed() || g.ev.kind == kindPing || g.ev.done == doneFalse {
@@ -20,10 +24,11 @@ func Glance(p []byte) (Usage, bool) {
 // event of a scanner. Having all of it, it need not be able to stop at any byte.
 // Its methods report false where the document is not JSON, or is none of the usual.
 type glance struct {
-	b  []byte
-	i  int // what has been read of b
-	s  scanner
-	ev event
+	b    []byte
+	i    int // what has been read of b
+	s    scanner
+	ev   event
+	form *form // is to learn b; or nil
 }
 
 // glanceDeepest is how deep a usual answer nests.
@@ -166,6 +171,7 @@ func (g *glance) takeString(text []byte, escaped bool, in slot) bool {
 			return false
 		}
 	case in != slotMessage && (in < slotError || in > slotErrors):
+		g.form.gap(g.b, g.i-1-len(text), g.i-1, holeAny, 0)
 		return true
 	}
 	g.s.slot, g.s.n, g.s.val = in, len(text), text
@@ -185,6 +191,11 @@ func (g *glance) number(in slot) bool {
 	case in == slotIndex, in == slotFinish, in == slotCode, in >= slotCount:
 		g.s.slot, g.s.val = in, text
 		g.ev.number(&g.s, 0)
+		if in >= slotCount {
+			g.form.gap(g.b, start, g.i, holeCount, in)
+		}
+	default:
+		g.form.gap(g.b, start, g.i, holeNumber, 0)
 	}
 	return true
 }

@@ -96,6 +96,13 @@ func BenchmarkGlance(b *testing.B) {
 			Glance(usualAnswer)
 		}
 	})
+	b.Run("glancer", func(b *testing.B) {
+		b.SetBytes(int64(len(usualAnswer)))
+		var g Glancer
+		for b.Loop() {
+			g.Glance(usualAnswer)
+		}
+	})
 	b.Run("decoder", func(b *testing.B) {
 		b.SetBytes(int64(len(usualAnswer)))
 		d := NewDecoder("application/json", "/v1/chat/completions")

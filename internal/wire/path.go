@@ -16,6 +16,10 @@ var inputOnlyPaths = [...]string{"/embeddings", "/embed", "/rerank", "/moderatio
 // twice costs money and nothing else. What is posted to any other path may create
 // something.
 func Inference(path string) bool {
+	switch path {
+	case "/v1/chat/completions", "/chat/completions", "/v1/messages", "/v1/responses": // as most are
+		return true
+	}
 	path = strings.TrimSuffix(path, "/")
 	if strings.Contains(path, "/threads/") {
 		return false // .../threads/{id}/messages stores a message and asks no model
