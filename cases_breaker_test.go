@@ -305,6 +305,48 @@ func TestTheRatioTripsInARollingWindow(t *testing.T) {
 	}
 }
 
+func TestARunOfFailuresOpensIfChanceDoesNotExplainIt(t *testing.T) {
+	quarter := strings.Repeat("x...", 40)
+	for _, tt := range []struct {
+		name   string
+		before string // . is an answer, x a failure, and _ are 3 s
+		run    int
+		opts   []steady.BreakerOption
+		want   string
+	}{
+		{"the first calls of all", "", 5, nil, "open"},
+		{"one less", "", 4, nil, "closed"},
+		{"after a hundred answers", strings.Repeat(".", 100), 5, nil, "open"},
+		{"where a quarter fails", quarter, 8, nil, "closed"},
+		{"a longer one where a quarter fails", quarter, 11, nil, "open"},
+		{"where a quarter failed 9 seconds ago", quarter + "___", 5, nil, "open"},
+		{"where the user has set how long it may be", quarter, 5, []steady.BreakerOption{steady.TripAfter(5)}, "open"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				status := 0
+				rt := must(t)(steady.New(steady.Patience(0), steady.WithRetry(steady.MaxAttempts(1)), steady.WithBreaker(tt.opts...),
+					steady.WithBase(roundTripFunc(func(req *http.Request) (*http.Response, error) {
+						return respond(req, status, nil, nil), nil
+					}))))
+				for _, c := range tt.before + strings.Repeat("x", tt.run) {
+					if c == '_' {
+						time.Sleep(3 * time.Second)
+						continue
+					}
+					status = map[rune]int{'.': 200, 'x': 500}[c]
+					if _, err := call(t, rt, t.Context(), "q"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := llmBreaker(rt); got != tt.want {
+					t.Errorf("%s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
 // tripped returns a stack whose breaker has just opened, and the base that
 // answers from then on.
 func tripped(t *testing.T, base roundTripFunc, opts ...steady.Option) *steady.Transport {

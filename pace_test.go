@@ -458,21 +458,22 @@ func TestABreakerThatABrownOutHasOpenedLearnsOfIt(t *testing.T) {
 // Who has said when the breaker is to open is taken at their word.
 func TestABreakerWithLimitsOfItsOwnCountsOverloadAnswers(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		opts []steady.Option
+		name  string
+		share float64 // that is answered with 529
+		opts  []steady.Option
 	}{
-		{"TripAfter", []steady.Option{steady.WithBreaker(steady.TripAfter(4))}},
-		{"TripRatio", []steady.Option{steady.WithBreaker(steady.TripRatio(0.5, 30*time.Second, 20))}},
-		{"without the pace", []steady.Option{steady.WithPace(steady.NoPace())}},
+		{"TripAfter", 0.6, []steady.Option{steady.WithBreaker(steady.TripAfter(4))}},
+		{"TripRatio", 0.6, []steady.Option{steady.WithBreaker(steady.TripRatio(0.5, 30*time.Second, 20))}},
+		{"without the pace", 0.9, []steady.Option{steady.WithPace(steady.NoPace())}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newRuled(brownout(0.6))
+				p := newRuled(brownout(test.share))
 				heard := &events{}
 				rt := must(t)(steady.New(append(test.opts, steady.WithBase(p), steady.WithObserver(heard))...))
 				perSecond(t, rt, 100, 30*time.Second)
 				if changes := of[steady.BreakerChanged](heard); len(changes) == 0 {
-					t.Error("the breaker did not open in 15s in which 60 % of the answers were 529")
+					t.Errorf("the breaker did not open in 15s in which %v of the answers were 529", test.share)
 				}
 			})
 		})

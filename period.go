@@ -22,6 +22,14 @@ type period struct {
 	// the lower half what it counts, so that one that is too old is emptied by the
 	// first success that needs its place.
 	buckets [windowBuckets]atomic.Uint64
+
+	failures [windowBuckets]tally // guarded by b.mu
+}
+
+// tally counts the failures of one bucket.
+type tally struct {
+	age uint64
+	n   int
 }
 
 // windowBuckets is into how many parts the window of a breaker is divided.
@@ -57,4 +65,29 @@ func (p *period) successes() (n uint64) {
 		}
 	}
 	return n
+}
+
+// failed counts a failure. b.mu must be held.
+func (p *period) failed(now time.Time) {
+	age := p.age(now)
+	at := &p.failures[age%windowBuckets]
+	if at.age != age {
+		*at = tally{age: age}
+	}
+	at.n++
+}
+
+// lately returns how many have passed and failed in this bucket and the one
+// before. b.mu must be held.
+func (p *period) lately(now time.Time) (passed, failed int) {
+	age := p.age(now)
+	for i := range p.buckets {
+		if b := p.buckets[i].Load(); b>>32+2 > age {
+			passed += int(b & (1<<32 - 1))
+		}
+		if f := p.failures[i]; f.age+2 > age {
+			failed += f.n
+		}
+	}
+	return passed, failed
 }
