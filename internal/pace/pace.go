@@ -84,6 +84,7 @@ type Pace struct {
 	saying            float64 // seconds that the provider takes to say no, smoothed
 	firstByte, answer estimate
 	silentFrom        time.Time // the first attempt since anything was heard
+	unheard           int       // attempts out whose answers have not begun
 
 	quotas quotas  // what the provider says is left
 	tokens float64 // that the attempts so far were taken to cost
@@ -168,6 +169,7 @@ func (p *Pace) Sent(now time.Time) Pass {
 	p.held = byNothing
 	p.cycle.note(a)
 	p.lastSent = now
+	p.unheard++
 	if p.silentFrom.IsZero() {
 		p.silentFrom = now
 	}

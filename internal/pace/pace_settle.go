@@ -4,6 +4,9 @@ import "time"
 
 // Headers takes note of the first byte of an answer.
 func (p *Pace) Headers(now time.Time, a *Pass) {
+	if !a.heard {
+		p.unheard--
+	}
 	a.heard = true
 	p.silentFrom = time.Time{}
 	p.firstByte.add(now.Sub(a.at).Seconds())
@@ -20,6 +23,9 @@ func (p *Pace) Headers(now time.Time, a *Pass) {
 // to wait, 0 if it did not.
 func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.over++
+	if !a.heard {
+		p.unheard--
+	}
 	p.slots.settled(now, a, a.heard || o == OK)
 	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
 		p.cfg.Pool.Feedback(o == Rejected)
