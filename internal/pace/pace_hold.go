@@ -9,8 +9,9 @@ import (
 // hold is the state in which nothing passes: one probe at a time.
 type hold struct {
 	on      bool
-	silent  bool // because nothing was heard at all
-	failing bool // because of failures, not of rejections
+	silent  bool      // because nothing was heard at all,
+	mute    time.Time // and since when; zero once a refusal was
+	failing bool      // because of failures, not of rejections
 	from    time.Time
 	after   uint64
 	until   time.Time
@@ -64,7 +65,7 @@ func (p *Pace) patience() float64 {
 // MayBeSlow reports whether it is for silence that nothing passes, and only for as
 // long as attempts to an unknown provider may take.
 func (p *Pace) MayBeSlow(now time.Time) bool {
-	return p.hold.on && p.hold.silent && now.Sub(p.silentFrom).Seconds() < strange
+	return p.hold.on && p.hold.silent && now.Sub(p.hold.mute).Seconds() < strange
 }
 
 // strange is for how many seconds a provider may be silent of which nothing is known.
@@ -81,7 +82,7 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	if hinted > 0 { // the time until then is not the provider's pace
 		p.cycle = cycle{void: true}
 	}
-	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
+	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now, mute: p.silentFrom}
 	p.nextProbe(now, hinted)
 }
 

@@ -40,6 +40,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	case Declined:
 		p.silentFrom = time.Time{}
 		p.credit(now)
+		if p.hold.silent {
+			p.resume(now)
+		}
 		return
 	case Cancelled:
 		if !a.heard {
@@ -54,7 +57,7 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		if o == Failed {
 			p.credit(now)
 		}
-		p.silentFrom = time.Time{}
+		p.silentFrom, p.hold.mute = time.Time{}, time.Time{}
 	}
 	if a.heard { // it was accepted, and broke later
 		return
