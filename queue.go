@@ -26,7 +26,9 @@ type queue struct {
 	passing  atomic.Bool // the latest did not all fail, or chance explains it
 	tight    atomic.Bool // the provider has told that few tokens are left
 
-	// In Unix nanoseconds, when headers were read last, and when a good answer had none.
+	// When headers were read last, and when a good answer had none, in nanoseconds since
+	// epoch, which is so early that the first are read.
+	epoch           time.Time
 	readAt, plainAt atomic.Int64
 
 	mu       sync.Mutex // guards the rest
@@ -46,7 +48,7 @@ type queue struct {
 const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
-	q := &queue{key: key, cfg: cfg, pace: cfg.newPace(), tokens: cfg.newTokens()}
+	q := &queue{key: key, cfg: cfg, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
 	if cfg.limited {
 		q.bucket = newBucket(cfg.rate, cfg.burst)
 		if cfg.initialSet {
