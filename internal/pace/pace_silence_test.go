@@ -63,3 +63,26 @@ func TestPaceMayBeSlowUntilItIsRefused(t *testing.T) {
 		t.Error("it has refused a probe, and may still be slow")
 	}
 }
+
+// The silence of one attempt that was given up long ago says nothing about those that
+// have just been sent.
+func TestPaceCountsNoSilenceWhileNothingIsOut(t *testing.T) {
+	for _, o := range []Outcome{Cancelled, Unknown} {
+		p, now := New(Config{Start: 1000, Burst: 100, Random: rand.Float64}), start
+		a := p.Sent(now)
+		p.Headers(now.Add(100*time.Millisecond), &a)
+		p.Settled(now.Add(time.Second), &a, OK, 0)
+		b := p.Sent(now.Add(time.Second))
+		p.Settled(now.Add(2*time.Second), &b, o, 0)
+		now = now.Add(10 * time.Minute)
+		for range 10 {
+			p.Sent(now)
+		}
+		if on, _ := p.Holding(now.Add(time.Second)); on {
+			t.Errorf("outcome %d: a hold for silence 1 s after the first attempts in 10 minutes", o)
+		}
+		if on, _ := p.Holding(now.Add(11 * time.Second)); !on {
+			t.Errorf("outcome %d: no hold after 11 s of silence", o)
+		}
+	}
+}
