@@ -115,3 +115,35 @@ func TestCallersWhoLeaveDoNotLookLikeAnswers(t *testing.T) {
 		t.Error("attempts pass although all of those that were answered failed")
 	}
 }
+
+// A call that waited for the rate may leave. The time that nobody waits after it is no
+// time in which the rate was exceeded and nothing happened.
+func TestPaceDoesNotGrowWhileNobodyWaits(t *testing.T) {
+	const limit = 0.2 // a second
+	p, now := New(Config{Start: 20, Burst: 1, Random: func() float64 { return 0.5 }}), start
+	p.setRate(now, limit)
+	for range 40 { // one after the other
+		for {
+			ok, wait := p.Ready(now)
+			if ok {
+				break
+			}
+			now = now.Add(wait)
+		}
+		a := p.Sent(now)
+		p.Headers(now, &a)
+		p.Settled(now, &a, OK, 0)
+		p.setRate(now, limit) // which it is known to be
+	}
+	if ok, _ := p.Ready(now); ok {
+		t.Fatal("nothing holds the next one back, who is to wait and leave")
+	}
+	now = now.Add(10 * time.Minute)
+	if ok, _ := p.Ready(now); !ok {
+		t.Fatal("held back after 10 minutes")
+	}
+	p.Sent(now)
+	if got := p.rate.value(); got > 1.1*limit {
+		t.Errorf("%.3g/s after 10 minutes in which nobody waited, want about %v/s", got, limit)
+	}
+}
