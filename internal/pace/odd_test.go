@@ -147,3 +147,42 @@ func TestPaceDoesNotGrowWhileNobodyWaits(t *testing.T) {
 		t.Errorf("%.3g/s after 10 minutes in which nobody waited, want about %v/s", got, limit)
 	}
 }
+
+// A share that is taken for chance may come to be tried again when hardly any calls
+// are made. That must not bring those down who come next.
+func TestPaceTriesChanceAgainInALull(t *testing.T) {
+	luck := rand.New(rand.NewPCG(3, 4))
+	r := newRig(Config{}, func(time.Time, int) reply {
+		if luck.Float64() < 0.2 {
+			return reply{Rejected, 0, 40 * time.Millisecond, 0}
+		}
+		return answer
+	})
+	l := &r.p.luck[rejection]
+	for range 600 {
+		if l.share > 0 {
+			break
+		}
+		r.run(time.Second, 50)
+	}
+	if l.share == 0 {
+		t.Fatal("chance was not found")
+	}
+	for r.p.seq+60 < l.next { // until the trial is near
+		r.run(time.Second, 50)
+	}
+	for range 1000 {
+		if r.p.bet.trial {
+			break
+		}
+		r.run(10*time.Second, 0.1)
+	}
+	if !r.p.bet.trial {
+		t.Fatal("chance was not tried again")
+	}
+	r.reset()
+	r.run(30*time.Second, 0)
+	if got := len(r.sent); got < 300 {
+		t.Errorf("%d attempts in the 30 s after a trial that began in a lull, want some hundreds", got)
+	}
+}
