@@ -15,7 +15,8 @@ const (
 // ramps after them.
 type trouble struct {
 	by     holdBy        // what holds the queue, as far as is known
-	since  time.Time     // when the last hold began
+	quiet  bool          // the last hold was for silence
+	since  time.Time     // when it began
 	calm   time.Time     // when the ramp after it is over, whatever the pace
 	before time.Duration // the troubled time before since
 }
@@ -42,7 +43,7 @@ func (q *queue) holding(now time.Time) (wait time.Duration, by holdBy) {
 		return wait, by
 	case t.by == byNobody:
 		t.before = t.total(now)
-		t.since = now
+		t.since, t.quiet = now, by == byPace && q.pace.MayBeSlow(now)
 		q.ramp.hold(now)
 	case by == byNobody:
 		t.calm = now.Add(rampFor)

@@ -37,13 +37,13 @@ func modelInBody(req *http.Request) string {
 	if open == nil {
 		return ""
 	}
-	body, err := open()
+	body, err := opened(open)
 	if err != nil {
 		return ""
 	}
 	model := modelIn(io.LimitReader(body, modelWithin))
 	body.Close()
-	if body, err = open(); err == nil {
+	if body, err = opened(open); err == nil {
 		body.Close()
 	}
 	return model

@@ -74,9 +74,7 @@ func lends(next http.RoundTripper, req *http.Request) bool {
 // is none of the types that io.NopCloser returns: nobody can hear that one of those
 // is closed, and so nobody misses it.
 func inMemory(rc io.ReadCloser, length int64) io.ReadCloser {
-	switch reflect.TypeOf(rc) {
-	case reflect.TypeOf(io.NopCloser(nil)), reflect.TypeOf(io.NopCloser((*bytes.Reader)(nil))):
-	default:
+	if !unclosable(rc) {
 		return nil
 	}
 	switch r := reflect.ValueOf(rc).Field(0).Interface().(type) { // as net/http does
@@ -94,4 +92,13 @@ func inMemory(rc io.ReadCloser, length int64) io.ReadCloser {
 		}
 	}
 	return nil
+}
+
+// unclosable reports whether rc is of a type that io.NopCloser returns.
+func unclosable(rc io.ReadCloser) bool {
+	switch reflect.TypeOf(rc) {
+	case reflect.TypeOf(io.NopCloser(nil)), reflect.TypeOf(io.NopCloser((*bytes.Reader)(nil))):
+		return true
+	}
+	return false
 }

@@ -197,7 +197,7 @@ func (q *queue) quotas(h http.Header, now time.Time, o outcome) (_ pace.Quotas, 
 	if q.pace == nil || h == nil {
 		return pace.Quotas{}, false
 	}
-	at, last, plain := now.UnixNano(), q.readAt.Load(), q.plainAt.Load()
+	at, last, plain := int64(now.Sub(q.epoch)), q.readAt.Load(), q.plainAt.Load()
 	switch {
 	case at-last < int64(readEvery), o == outcomeOK && at-plain < int64(readEvery):
 	case !wire.Paced(h):

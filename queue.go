@@ -26,7 +26,9 @@ type queue struct {
 	passing  atomic.Bool // the latest did not all fail, or chance explains it
 	tight    atomic.Bool // the provider has told that few tokens are left
 
-	// In Unix nanoseconds, when headers were read last, and when a good answer had none.
+	// When headers were read last, and when a good answer had none, in nanoseconds since
+	// epoch, which is so early that the first are read.
+	epoch           time.Time
 	readAt, plainAt atomic.Int64
 
 	mu       sync.Mutex // guards the rest
@@ -46,7 +48,7 @@ type queue struct {
 const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
-	q := &queue{key: key, cfg: cfg, pace: cfg.newPace(), tokens: cfg.newTokens()}
+	q := &queue{key: key, cfg: cfg, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
 	if cfg.limited {
 		q.bucket = newBucket(cfg.rate, cfg.burst)
 		if cfg.initialSet {
@@ -97,7 +99,7 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	if wait, by = q.holding(now); wait > 0 {
 		return wait, by
 	}
-	if q.cfg.maxInFlight > 0 && q.inFlight >= q.cfg.maxInFlight {
+	if q.full() {
 		return forever, byNobody
 	}
 	if wait = max(q.lacking(p, now), q.ramp.wait(now)); wait > 0 {
@@ -106,9 +108,17 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	if wait = q.paced(p, now); wait > 0 && by == byNobody { // a probe is not kept
 		return wait, byNobody
 	}
-	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
+	if !q.admit(p, now) {
 		wait, by = q.holding(now)
 		return max(wait, 1), by // never 0: it has not been let in
+	}
+	return 0, byNobody
+}
+
+// admit lets p go, unless the holder does not. q.mu must be held.
+func (q *queue) admit(p *limitPass, now time.Time) bool {
+	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
+		return false
 	}
 	q.bucket.pay(p.cost, now)
 	q.tokens.pay(p.reserved(), now)
@@ -119,8 +129,12 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 		p.pass = q.pace.Sent(now)
 		q.pace.Spent(now, &p.pass, p.reserved())
 	}
-	return 0, byNobody
+	return true
 }
+
+// full reports whether as many attempts are under way as the user allows. q.mu must
+// be held.
+func (q *queue) full() bool { return q.cfg.maxInFlight > 0 && q.inFlight >= q.cfg.maxInFlight }
 
 // lacking returns how long until the buckets can pay for p. q.mu must be held.
 func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // throughQueue returns one attempt's way through the queue while nobody waits: its
@@ -70,6 +71,37 @@ func TestTimeDoesNotGoBackInAQueue(t *testing.T) {
 	}
 	if went != 5 {
 		t.Errorf("%d calls went in 5 s at one a second, want 5", went)
+	}
+}
+
+// setBack is now as it were if the time of day had just been set back. Package time has
+// no way to make such a time.
+func setBack(now time.Time, seconds uint64) time.Time {
+	const monotonic, second = 1 << 63, 1 << 30
+	if wall := (*uint64)(unsafe.Pointer(&now)); *wall&monotonic != 0 {
+		*wall -= seconds * second
+	}
+	return now
+}
+
+// The time of day may be set back. Were it what tells when headers were read last,
+// none would be read until it is as late again.
+func TestPacingHeadersAreReadAlthoughTheClockIsSetBack(t *testing.T) {
+	c := defaultLimitConfig()
+	c.apply(1e8, 1e6, []LimitOption{WithPace()})
+	paced := http.Header{
+		"X-Ratelimit-Limit-Requests": {"100"}, "X-Ratelimit-Remaining-Requests": {"50"}, "X-Ratelimit-Reset-Requests": {"10s"},
+	}
+	q, now := newQueue("llm.test", &c), time.Now()
+	if _, read := q.quotas(paced, now, outcomeOK); !read {
+		t.Fatal("the first headers were not read")
+	}
+	later := setBack(now.Add(time.Second), 3600)
+	if !later.Round(0).Before(now.Round(0)) || later.Sub(now) != time.Second {
+		t.Skip("package time keeps its times in another way now")
+	}
+	if _, read := q.quotas(paced, later, outcomeOK); !read {
+		t.Error("the headers of one second later were not read")
 	}
 }
 

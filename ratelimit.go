@@ -114,8 +114,10 @@ func MaxWait(d time.Duration) QueueOption {
 // and in the second and a half after that in which the queue gathers pace. It is
 // also the default of [MaxWait], and then bounds both waits together. A call whose
 // wait is known to be longer is refused at once, with [ErrBreakerOpen] when the
-// breaker holds the queue and with [ErrRateLimited] when the pace does. The default
-// is 30 seconds; 0 means never to wait.
+// breaker holds the queue and with [ErrRateLimited] when the pace does. While all that
+// is wrong is that nothing was heard, for a minute at most, a call is not refused
+// but goes when its patience ends: the provider may be slow. The default is 30
+// seconds; 0 means never to wait.
 func Patience(d time.Duration) QueueOption {
 	return queueOption(func(c *limitConfig) { c.patience = d })
 }

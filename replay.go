@@ -26,7 +26,8 @@ type replay struct {
 	buffer *replayBuffer // of the caller's body, if that has no GetBody
 	has    bool          // there is a body
 
-	mu      sync.Mutex // guards current, as net/http calls next too
+	mu      sync.Mutex // guards the rest, as net/http calls reopen
+	turn    int        // the attempt whose body it is; that of one that is over cannot be reopened
 	current *sentBody
 	first   sentBody // that of the first attempt, with the caller's body and GetBody
 }
@@ -39,7 +40,7 @@ func (r *replay) of(req *http.Request, limit int) {
 		return
 	}
 	r.has, r.current = true, &r.first
-	r.first.rc, r.first.open = req.Body, req.GetBody
+	r.first.rc, r.first.open, r.first.of = req.Body, req.GetBody, r
 	if req.GetBody == nil {
 		r.buffer = &replayBuffer{src: req.Body, limit: limit}
 		r.first.rc = r.buffer.open()
@@ -49,9 +50,19 @@ func (r *replay) of(req *http.Request, limit int) {
 // put gives req, a copy that is about to go down, the body that of or next
 // has opened, and a GetBody with which net/http can replay by itself.
 func (r *replay) put(req *http.Request) {
-	if req.Body, req.GetBody = r.current, r.next; r.current.lent != nil {
+	if req.Body, req.GetBody = r.current, r.current.reopen; r.current.lent != nil {
 		req.Body = r.current.lent.ReadCloser
 	}
+}
+
+// opened returns what open opens. A GetBody may be wrong and have neither a body nor
+// an error.
+func opened(open func() (io.ReadCloser, error)) (io.ReadCloser, error) {
+	rc, err := open()
+	if err == nil && rc == nil {
+		err = errNotReplayable
+	}
+	return rc, err
 }
 
 // opener returns what opens a copy of req's body, or nil. The body of Retry is as
@@ -74,34 +85,40 @@ func (r *replay) close() {
 }
 
 // next takes the body from the attempt that has it and opens it for another.
-func (r *replay) next() (io.ReadCloser, error) {
+func (r *replay) next() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.has {
-		return http.NoBody, nil
+		return nil
 	}
+	r.turn++
+	return r.open()
+}
+
+// open takes the body from who has it and opens it again. r.mu must be held.
+func (r *replay) open() error {
 	within := forever
 	if r.buffer != nil {
 		within = detachFor
 	}
 	if err := r.current.detach(r.ctx, within); err != nil {
-		return nil, err
+		return err
 	}
 	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself
 	var rc io.ReadCloser
 	switch {
 	case r.buffer == nil:
 		var err error
-		if rc, err = r.first.open(); err != nil {
-			return nil, err
+		if rc, err = opened(r.first.open); err != nil {
+			return err
 		}
 	case !r.buffer.whole():
-		return nil, errNotReplayable
+		return errNotReplayable
 	default:
 		rc = r.buffer.open()
 	}
-	r.current = &sentBody{rc: rc, open: r.first.open}
-	return r.current, nil
+	r.current = &sentBody{rc: rc, open: r.first.open, of: r, turn: r.turn}
+	return nil
 }
 
 // possible reports whether next may succeed.
@@ -112,8 +129,12 @@ func (r *replay) possible() bool {
 // finish says that there will be no other attempt: the caller's body is closed
 // when the last one has done with it, which is now if that failed.
 func (r *replay) finish(failed bool) {
-	if failed && r.current != nil {
-		r.current.Close()
+	r.mu.Lock()
+	r.turn++
+	last := r.current
+	r.mu.Unlock()
+	if failed && last != nil {
+		last.Close()
 	}
 	if r.buffer != nil {
 		r.buffer.finish()
@@ -145,9 +166,11 @@ func (r *replay) read() extent {
 type sentBody struct {
 	rc    io.ReadCloser
 	open  func() (io.ReadCloser, error) // opens a copy; nil if none can be had
-	lent  *lentBody                     // what is read in its stead, or nil
-	state atomic.Uint64                 // bodyFlags, and above them how many bytes were read
-	idle  chan struct{}                 // told that the read that detach waits for is over; made before bodyDetached is set
+	of    *replay
+	turn  int           // of the attempt that it belongs to
+	lent  *lentBody     // what is read in its stead, or nil
+	state atomic.Uint64 // bodyFlags, and above them how many bytes were read
+	idle  chan struct{} // told that the read that detach waits for is over; made before bodyDetached is set
 }
 
 const (
@@ -158,6 +181,20 @@ const (
 
 	bodyFlags = iota // how many
 )
+
+// reopen is the GetBody of b's attempt, with which net/http can replay by itself.
+func (b *sentBody) reopen() (io.ReadCloser, error) {
+	r := b.of
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if b.turn != r.turn {
+		return nil, errSuperseded
+	}
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	return r.current, nil
+}
 
 func (b *sentBody) Read(p []byte) (int, error) {
 	if !b.begins() {

@@ -210,7 +210,7 @@ func (c *retryCall) prepare() error {
 		c.end = endRefused
 		return err
 	}
-	if _, err := c.body.next(); err != nil {
+	if err := c.body.next(); err != nil {
 		c.end = endBody
 		tellEnded(c.gates, verdict{outcome: outcomeRefused, err: err})
 		return err

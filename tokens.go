@@ -68,13 +68,13 @@ func peek(req *http.Request) (text []byte, fresh io.ReadCloser) {
 	if open == nil {
 		return nil, nil
 	}
-	rc, err := open()
+	rc, err := opened(open)
 	if err != nil {
 		return nil, nil // Retry will find out
 	}
 	text, _ = io.ReadAll(io.LimitReader(rc, wire.MaxChargeBody)) // as far as it goes
 	rc.Close()
-	fresh, err = open()
+	fresh, err = opened(open)
 	_, retrys := req.Body.(*sentBody)
 	switch {
 	case err != nil:

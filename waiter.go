@@ -44,12 +44,13 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 	}()
 	for {
 		wait, by := q.turnOf(w, now)
-		if wait <= 0 {
+		left, byDeadline := q.patience(w, by, now)
+		slow := q.maybeSlow(by, byDeadline, now)
+		if wait <= 0 || left <= 0 && slow && !w.shed && q.unheard(p, now) {
 			p.waited = now.Sub(w.came)
 			return nil
 		}
-		left, byDeadline := q.patience(w, by, now)
-		if left <= 0 || w.shed || wait != forever && wait > left {
+		if left <= 0 || w.shed || wait != forever && wait > left && !slow {
 			return q.refusal(w, by, wait, byDeadline, now)
 		}
 		if calm := q.trouble.calm.Sub(now); by == byNobody && calm > 0 {
@@ -138,11 +139,28 @@ func (q *queue) hopeless(w *waiter, now time.Time) error {
 	if by == byNobody {
 		left = min(left, max(q.cfg.ownWait(), q.trouble.calm.Sub(now)))
 	}
-	if left <= 0 || wait != forever && wait > left {
+	if left <= 0 || wait != forever && wait > left && !q.maybeSlow(by, byDeadline, now) {
 		return q.refusal(w, by, wait, byDeadline, now)
 	}
 	w.Until = now.Add(left)
 	return nil
+}
+
+// maybeSlow reports whether all that keeps a call is that the provider says nothing,
+// or said nothing until a moment ago: many slow answers that were asked for at once
+// look so, too. When the patience of the call ends it goes, for a call that is refused
+// is lost for sure. q.mu must be held.
+func (q *queue) maybeSlow(by holdBy, byDeadline bool, now time.Time) bool {
+	if byDeadline {
+		return false
+	}
+	return by == byPace && q.pace.MayBeSlow(now) || by == byNobody && q.trouble.quiet && now.Before(q.trouble.calm)
+}
+
+// unheard lets p go although the pace holds the queue, or the ramp after that, if
+// nothing else speaks against it. q.mu must be held.
+func (q *queue) unheard(p *limitPass, now time.Time) bool {
+	return !q.full() && q.lacking(p, now) <= 0 && q.admit(p, now)
 }
 
 // shed lets the oldest go away when more wait than will be served before the

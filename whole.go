@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"time"
@@ -24,7 +25,11 @@ func (a *attempt) usual(req *http.Request, resp *http.Response) bool {
 // It waits for the first bytes as long as for the first content. When they are not
 // all, the answer goes the way of all others.
 func (a *attempt) whole(resp *http.Response) bool {
+	stop := a.closes(resp.Body)
 	text, err := readWhole(resp.Body, resp.ContentLength)
+	if !stop() && err != nil {
+		err = a.Err()
+	}
 	ended := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	if ended {
 		resp.Body.Close()
@@ -39,6 +44,18 @@ func (a *attempt) whole(resp *http.Response) bool {
 	}
 	resp.Body = &aheadBody{rc: resp.Body, buf: text, err: err, closed: ended}
 	return false
+}
+
+// closes has rc closed at the end of the attempt, until stop, if the base has not
+// asked for that end and so cannot end a read by itself.
+func (a *attempt) closes(rc io.ReadCloser) (stop func() bool) {
+	a.mu.Lock()
+	asked := a.armed
+	a.mu.Unlock()
+	if asked || unclosable(rc) {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(a, func() { rc.Close() })
 }
 
 // readWhole sees whether n bytes are there at the first read, and no more. Their

@@ -115,3 +115,74 @@ func TestCallersWhoLeaveDoNotLookLikeAnswers(t *testing.T) {
 		t.Error("attempts pass although all of those that were answered failed")
 	}
 }
+
+// A call that waited for the rate may leave. The time that nobody waits after it is no
+// time in which the rate was exceeded and nothing happened.
+func TestPaceDoesNotGrowWhileNobodyWaits(t *testing.T) {
+	const limit = 0.2 // a second
+	p, now := New(Config{Start: 20, Burst: 1, Random: func() float64 { return 0.5 }}), start
+	p.setRate(now, limit)
+	for range 40 { // one after the other
+		for {
+			ok, wait := p.Ready(now)
+			if ok {
+				break
+			}
+			now = now.Add(wait)
+		}
+		a := p.Sent(now)
+		p.Headers(now, &a)
+		p.Settled(now, &a, OK, 0)
+		p.setRate(now, limit) // which it is known to be
+	}
+	if ok, _ := p.Ready(now); ok {
+		t.Fatal("nothing holds the next one back, who is to wait and leave")
+	}
+	now = now.Add(10 * time.Minute)
+	if ok, _ := p.Ready(now); !ok {
+		t.Fatal("held back after 10 minutes")
+	}
+	p.Sent(now)
+	if got := p.rate.value(); got > 1.1*limit {
+		t.Errorf("%.3g/s after 10 minutes in which nobody waited, want about %v/s", got, limit)
+	}
+}
+
+// A share that is taken for chance may come to be tried again when hardly any calls
+// are made. That must not bring those down who come next.
+func TestPaceTriesChanceAgainInALull(t *testing.T) {
+	luck := rand.New(rand.NewPCG(3, 4))
+	r := newRig(Config{}, func(time.Time, int) reply {
+		if luck.Float64() < 0.2 {
+			return reply{Rejected, 0, 40 * time.Millisecond, 0}
+		}
+		return answer
+	})
+	l := &r.p.luck[rejection]
+	for range 600 {
+		if l.share > 0 {
+			break
+		}
+		r.run(time.Second, 50)
+	}
+	if l.share == 0 {
+		t.Fatal("chance was not found")
+	}
+	for r.p.seq+60 < l.next { // until the trial is near
+		r.run(time.Second, 50)
+	}
+	for range 1000 {
+		if r.p.bet.trial {
+			break
+		}
+		r.run(10*time.Second, 0.1)
+	}
+	if !r.p.bet.trial {
+		t.Fatal("chance was not tried again")
+	}
+	r.reset()
+	r.run(30*time.Second, 0)
+	if got := len(r.sent); got < 300 {
+		t.Errorf("%d attempts in the 30 s after a trial that began in a lull, want some hundreds", got)
+	}
+}

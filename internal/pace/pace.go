@@ -83,7 +83,8 @@ type Pace struct {
 
 	saying            float64 // seconds that the provider takes to say no, smoothed
 	firstByte, answer estimate
-	silentFrom        time.Time // the first attempt since anything was heard
+	silentFrom        time.Time // the first attempt since anything was heard, or nothing was out
+	unheard           int       // attempts out whose answers have not begun
 
 	quotas quotas  // what the provider says is left
 	tokens float64 // that the attempts so far were taken to cost
@@ -168,9 +169,10 @@ func (p *Pace) Sent(now time.Time) Pass {
 	p.held = byNothing
 	p.cycle.note(a)
 	p.lastSent = now
-	if p.silentFrom.IsZero() {
+	if p.silentFrom.IsZero() || p.unheard == 0 {
 		p.silentFrom = now
 	}
+	p.unheard++
 	if a.probe {
 		p.hold.probe = a
 	} else {

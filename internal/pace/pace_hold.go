@@ -9,8 +9,9 @@ import (
 // hold is the state in which nothing passes: one probe at a time.
 type hold struct {
 	on      bool
-	silent  bool // because nothing was heard at all
-	failing bool // because of failures, not of rejections
+	silent  bool      // because nothing was heard at all,
+	mute    time.Time // and since when; zero once a refusal was
+	failing bool      // because of failures, not of rejections
 	from    time.Time
 	after   uint64
 	until   time.Time
@@ -42,23 +43,33 @@ func (p *Pace) watch(now time.Time) {
 	if p.cfg.Without.has(NoSilence) || p.down || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}
-	if p.InFlight() >= 5 && now.Sub(p.silentFrom).Seconds() > p.patience() {
+	if p.unheard >= 5 && now.Sub(p.silentFrom).Seconds() > p.patience() {
 		p.beginHold(now, Unknown, 0)
 	}
 }
 
 // patience is for how many seconds nothing need be heard. Of many attempts one would
-// have been heard soon, and all that go meanwhile may be lost.
+// have been heard soon, and all that go meanwhile may be lost. Those whose answers are
+// under way are not waited for.
 func (p *Pace) patience() float64 {
 	late := p.firstByte.mean + 4*p.firstByte.dev
 	switch {
 	case late == 0:
-		return 60
-	case p.InFlight() >= 50:
+		return strange
+	case p.unheard >= 50:
 		return max(4, 1.2*late)
 	}
 	return max(10, 3*late)
 }
+
+// MayBeSlow reports whether it is for silence that nothing passes, and only for as
+// long as attempts to an unknown provider may take.
+func (p *Pace) MayBeSlow(now time.Time) bool {
+	return p.hold.on && p.hold.silent && now.Sub(p.hold.mute).Seconds() < strange
+}
+
+// strange is for how many seconds a provider may be silent of which nothing is known.
+const strange = 60
 
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	p.undoCuts()
@@ -71,7 +82,7 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	if hinted > 0 { // the time until then is not the provider's pace
 		p.cycle = cycle{void: true}
 	}
-	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now}
+	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now, mute: p.silentFrom}
 	p.nextProbe(now, hinted)
 }
 

@@ -97,7 +97,7 @@ func (p *Pace) grow(now time.Time) {
 	p.forget()
 	switch p.held {
 	case byRate:
-		dt := p.waited(now)
+		dt := min(p.waited(now), time.Duration(2e9/p.perSecond(now))) // the rate keeps nobody for longer: who waited has left
 		if p.luck[p.says].share > 0 {
 			dt /= 2
 		}

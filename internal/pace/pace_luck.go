@@ -99,7 +99,7 @@ func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
 	*b = bet{on: true, from: *a, began: k, about: k, last: a.seq, rate: v, passed: min(v*(1-share), p.accepted.rate(now)), lowSent: 64}
 	b.lowRefused[k] = 64 * share
 	p.luck[k].share = 0
-	p.tryAt(now, 0.7*b.passed)
+	p.tryAt(now, max(0.7*b.passed, 0.1*v)) // or a lull would bring down the rate for those who come next
 }
 
 // uphold makes share the known one. A trial costs a dozen attempts where most are

@@ -4,6 +4,9 @@ import "time"
 
 // Headers takes note of the first byte of an answer.
 func (p *Pace) Headers(now time.Time, a *Pass) {
+	if !a.heard {
+		p.unheard--
+	}
 	a.heard = true
 	p.silentFrom = time.Time{}
 	p.firstByte.add(now.Sub(a.at).Seconds())
@@ -20,6 +23,9 @@ func (p *Pace) Headers(now time.Time, a *Pass) {
 // to wait, 0 if it did not.
 func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.over++
+	if !a.heard {
+		p.unheard--
+	}
 	p.slots.settled(now, a, a.heard || o == OK)
 	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
 		p.cfg.Pool.Feedback(o == Rejected)
@@ -34,6 +40,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	case Declined:
 		p.silentFrom = time.Time{}
 		p.credit(now)
+		if p.hold.silent {
+			p.resume(now)
+		}
 		return
 	case Cancelled:
 		if !a.heard {
@@ -48,7 +57,7 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		if o == Failed {
 			p.credit(now)
 		}
-		p.silentFrom = time.Time{}
+		p.silentFrom, p.hold.mute = time.Time{}, time.Time{}
 	}
 	if a.heard { // it was accepted, and broke later
 		return

@@ -623,3 +623,32 @@ func TestPaceKeepsALimitOfAFewASecondApartFromChance(t *testing.T) {
 		t.Errorf("%d attempts were answered in 20 runs, want at least 9000", answered)
 	}
 }
+
+func TestPaceWaitsForNoWordOfAnswersThatAreUnderWay(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		unheard int
+		want    bool // whether there is a hold after 9 s,
+		later   bool // and after 11 s
+	}{
+		{"4 new attempts", 4, false, false},
+		{"5 new attempts", 5, false, true},
+		{"50 new attempts", 50, true, true},
+	} {
+		p, now := New(Config{Start: 1000, Random: rand.Float64}), start
+		for range 60 {
+			a := p.Sent(now)
+			now = now.Add(100 * time.Millisecond)
+			p.Headers(now, &a)
+		}
+		for range tt.unheard {
+			p.Sent(now)
+		}
+		if on, _ := p.Holding(now.Add(9 * time.Second)); on != tt.want {
+			t.Errorf("%s, 60 answers under way: hold after 9 s is %v, want %v", tt.name, on, tt.want)
+		}
+		if on, _ := p.Holding(now.Add(11 * time.Second)); on != tt.later {
+			t.Errorf("%s, 60 answers under way: hold after 11 s is %v, want %v", tt.name, on, tt.later)
+		}
+	}
+}
