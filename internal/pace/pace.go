@@ -66,6 +66,7 @@ type Pace struct {
 	slow     slowness    // attempts in flight, if the times tell of one
 	hold     hold        // nothing passes
 	bet      bet         // what the refusals of late are about
+	changed  change      // of the rate, the latest
 	slowed   slowed      // by the verdict of a trial
 	luck     [kinds]luck // by kind of refusal
 	says     kind        // what the latest cut was for
@@ -158,11 +159,8 @@ func (p *Pace) Sent(now time.Time) Pass {
 	p.grow(now)
 	p.seq++
 	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
-	if b := &p.bet; b.on && b.fresh == 0 && now.After(b.calm) {
-		b.fresh = a.seq
-	}
 	if a.low {
-		p.bet.lowSent++
+		p.bet.low.sent++
 		p.endTrial(now)
 	}
 	p.held = byNothing
@@ -198,7 +196,7 @@ func (p *Pace) perSecond(now time.Time) float64 {
 // Speed is how many attempts per second can be expected to be served.
 func (p *Pace) Speed() float64 {
 	r := p.learned()
-	if p.bet.trial { // it will be over soon
+	if p.bet.trial.on { // it will be over soon
 		r = max(r, p.bet.rate)
 	}
 	if p.window.known(p.lastSent) {

@@ -84,7 +84,7 @@ func (p *Pace) undoCuts() {
 	default:
 		p.backAt(cmp.Or(b.undo.base, b.rate))
 	}
-	p.bet = bet{after: p.seq}
+	p.dropBet()
 }
 
 func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {

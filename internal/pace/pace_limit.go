@@ -101,7 +101,7 @@ func (p *Pace) grow(now time.Time) {
 		if p.luck[p.says].share > 0 {
 			dt /= 2
 		}
-		if !p.bet.trial && (p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now) || p.seq < 20) {
+		if !p.bet.trial.on && (p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now) || p.seq < 20) {
 			p.rate.advance(dt)
 			p.arrive()
 			if p.cfg.Without.has(NoSpeedUp) {

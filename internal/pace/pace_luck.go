@@ -83,11 +83,12 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
 	if verdict > 0 && (l.cut == 0 || a.seq > l.cut+256) {
 		l.cut, l.before = p.seq, v
 		l.since(p.seq)
-		p.sinceNow(now)
+		p.rateChanged(now)
 		p.setRate(now, v*(1-share)/(1-l.share))
 		return false
 	}
-	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before), after: p.bet.after}
+	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before)}
+	p.changed.calm = time.Time{} // the next refusal may cut at once
 	l.drop()
 	return true
 }
@@ -95,11 +96,12 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
 // tryChance puts a share on trial that was found to be chance. That may have been an
 // error, and a limit that is exceeded steadily looks like chance ever after.
 func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
-	b, share, v := &p.bet, p.luck[k].share, p.perSecond(now)
-	*b = bet{on: true, from: *a, began: k, about: k, last: a.seq, rate: v, passed: min(v*(1-share), p.accepted.rate(now)), lowSent: 64}
-	b.lowRefused[k] = 64 * share
+	share, v := p.luck[k].share, p.perSecond(now)
 	p.luck[k].share = 0
-	p.tryAt(now, 0.7*b.passed)
+	p.bet = bet{on: true, from: *a, began: k, last: a.seq, rate: v, low: sample{sent: 64}}
+	p.bet.low.refused[k] = 64 * share
+	p.bet.trial = trial{about: k, passed: min(v*(1-share), p.accepted.rate(now))}
+	p.tryAt(now, 0.7*p.bet.trial.passed)
 }
 
 // uphold makes share the known one. A trial costs a dozen attempts where most are

@@ -103,9 +103,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 		p.suspect(now, a, k)
 	case o == Overloaded:
 		if b := &p.bet; b.on && a.flying == 1 && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
-			b.refused++
-			b.last = max(b.last, a.seq)
-			b.countLow(a, k)
+			p.count(a, k)
 		}
 		p.credit(now)
 	}

@@ -146,7 +146,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s.lower(a.flying-1, a.seq, p.seq)
 	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean))
-	p.bet = bet{after: p.seq}
+	p.dropBet()
 	p.apply(now)
 	return true
 }
