@@ -41,6 +41,7 @@ func (l *luck) since(seq uint64) {
 	l.from, l.recent = seq, history{top: seq}
 }
 
+// mark takes note that a was refused.
 func (l *luck) mark(a *Pass) {
 	if a.seq > l.from {
 		l.recent.mark(a)
@@ -48,7 +49,8 @@ func (l *luck) mark(a *Pass) {
 }
 
 // judge compares the share that was refused of late with the known one: 0 means
-// that chance explains it or that it is too early to tell.
+// that chance explains it or that it is too early to tell, 1 that more were refused
+// and -1 that hardly any was.
 func (l *luck) judge() int {
 	share := l.recent.share()
 	switch {
@@ -109,12 +111,13 @@ func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
 // this does not matter, and double each time.
 func (l *luck) uphold(share float64, seq uint64) {
 	l.share = share
-	l.next = seq + uint64(apart/share)<<min(l.upheld, 16)
+	l.next = seq + uint64(betweenTrials/share)<<min(l.upheld, 16)
 	l.upheld++
 }
 
-const apart = 200 // attempts that are refused between two trials of a share
+const betweenTrials = 200 // attempts refused, between the first two trials of a share
 
+// drop forgets the share.
 func (l *luck) drop() { l.share, l.cut, l.before, l.upheld = 0, 0, 0, 0 }
 
 // forget drops the chances that no longer show.
