@@ -100,11 +100,11 @@ type ObserverFunc func(context.Context, Event)
 // Observe calls f.
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// LogTo returns an [Observer] that logs to l: each retry at Info, a refused call, a
-// call that is given up although another attempt was wanted, and a breaker that
-// opens at Warn, other state changes at Info, all the rest at Debug. It logs no header, no body and no URL; of an error that
-// net/http made it logs what is behind the URL. It panics on a nil l, rather than
-// at the first event.
+// LogTo returns an [Observer] that logs to l: at Warn a call that is refused its
+// turn, one that is given up although another attempt was wanted, and a breaker
+// that opens; at Info each retry, and what else a breaker does; at Debug all the
+// rest. It logs no header, no body and no URL; of an error that net/http made it
+// logs what is behind the URL. It panics on a nil l, rather than at the first event.
 func LogTo(l *slog.Logger) Observer {
 	if l == nil {
 		panic("steady: LogTo(nil): must not be nil")
