@@ -126,11 +126,7 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
 		}
 	case GaveUp:
-		level = slog.LevelWarn
-		if e.Attempts == 1 && (e.Reason == endFinal || e.Reason == endAttempts) {
-			level = slog.LevelDebug // no other was wanted, or retries are off
-		}
-		return level, "steady: gave up", []slog.Attr{
+		return e.level(), "steady: gave up", []slog.Attr{
 			slog.String("key", e.Key), slog.String("reason", e.Reason), slog.Int("attempts", e.Attempts), slog.Int("status", e.Status),
 			slog.String("outcome", e.Outcome), slog.String("class", e.Class), errorAttr(e.Err),
 		}
@@ -159,6 +155,14 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 		}
 	}
 	return 0, "", nil
+}
+
+// level is the one at which LogTo logs e.
+func (e GaveUp) level() slog.Level {
+	if e.Attempts == 1 && (e.Reason == endFinal || e.Reason == endAttempts) {
+		return slog.LevelDebug // no other was wanted, or retries are off
+	}
+	return slog.LevelWarn
 }
 
 // errorAttr is the attribute for err, without any URL, or nothing for nil.

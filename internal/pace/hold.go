@@ -61,8 +61,6 @@ func (p *Pace) patience() float64 {
 	return max(10, 3*late)
 }
 
-// beginHold holds the queue because attempts end in o. hinted is how long the
-// provider asked to wait, 0 if it did not.
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	p.undoCuts()
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
