@@ -38,10 +38,11 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	case Cancelled:
 		p.cancelled(a)
 		return
-	case Failed:
-		p.credit(now)
-	}
-	if o != Unknown {
+	case Unknown:
+	default:
+		if o == Failed {
+			p.credit(now)
+		}
 		p.silentFrom = time.Time{}
 	}
 	if a.heard { // it was accepted, and broke later
