@@ -32,9 +32,9 @@ type RetryScheduled struct {
 	Hinted  bool          // whether the server named the wait
 }
 
-// GaveUp reports that Retry sends a call no more, although it has failed. It is not
-// told of a call that the caller has cancelled, nor of one of which a layer further
-// in let no attempt go.
+// GaveUp reports that [Retry] sends a call no more, although it has failed. There is
+// none for a call that the caller has cancelled, nor for one of which no attempt was
+// made, because a layer further in let none go.
 //
 // Reason is "final" (what the last attempt ended in does not get better),
 // "attempts" ([MaxAttempts] were made), "unknown" (it may have been done, and

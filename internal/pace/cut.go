@@ -53,8 +53,8 @@ func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
 	p.cycle = cycle{start: p.perSecond(now)}
 }
 
-// cutFurther cuts a rate that is still on its way back. That way leads, as before, to
-// where the limit was found before the first cut.
+// cutFurther cuts a rate that is still on its way back, which leads to where it held
+// before the first cut all the same.
 func (p *Pace) cutFurther(now time.Time, measured float64) {
 	before := cmp.Or(p.rate.back, p.rate.base)
 	p.rate = found(measured/(1-dip), p.rate.t)
