@@ -514,7 +514,7 @@ func TestPacePutsWhatItTakesForChanceOnTrialAgain(t *testing.T) {
 
 // True chance is put on trial so seldom that this costs next to nothing.
 func TestPaceKeepsWhatIsChanceThroughItsTrials(t *testing.T) {
-	const runs, each = 20, 30_000
+	const runs, each = 8, 30_000
 	answered := 0
 	for seed := range uint64(runs) {
 		luck, bucket := rand.New(rand.NewPCG(seed, 4)), tokens(100, 10, 0)
