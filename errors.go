@@ -71,9 +71,9 @@ func (e *AnswerError) Error() string {
 type BreakerError struct {
 	Key string // whose breaker is open
 
-	// Until is when the next attempt may go. It is zero while a probe is out: then
-	// nobody knows. It is when the probe has succeeded, or OpenFor after it has
-	// failed, and without an answer 10 seconds after it went.
+	// Until is when the next attempt may go. It is zero while a probe is out, for
+	// then nobody knows: the next goes when the probe has succeeded, [OpenFor] after
+	// it has failed, or 10 seconds after it went if there is no answer by then.
 	Until time.Time
 }
 

@@ -32,9 +32,9 @@ type RetryScheduled struct {
 	Hinted  bool          // whether the server named the wait
 }
 
-// GaveUp reports that Retry sends a call no more, although it has failed. It is not
-// told of a call that the caller has cancelled, nor of one of which a layer further
-// in let no attempt go.
+// GaveUp reports that [Retry] sends a call no more, although it has failed. There is
+// none for a call that the caller has cancelled, nor for one of which no attempt was
+// made, because a layer further in let none go.
 //
 // Reason is "final" (what the last attempt ended in does not get better),
 // "attempts" ([MaxAttempts] were made), "unknown" (it may have been done, and
@@ -100,11 +100,11 @@ type ObserverFunc func(context.Context, Event)
 // Observe calls f.
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// LogTo returns an [Observer] that logs to l: each retry at Info, a refused call, a
-// call that is given up although another attempt was wanted, and a breaker that
-// opens at Warn, other state changes at Info, all the rest at Debug. It logs no header, no body and no URL; of an error that
-// net/http made it logs what is behind the URL. It panics on a nil l, rather than
-// at the first event.
+// LogTo returns an [Observer] that logs to l: at Warn a call that is refused its
+// turn, one that is given up although another attempt was wanted, and a breaker
+// that opens; at Info each retry, and what else a breaker does; at Debug all the
+// rest. It logs no header, no body and no URL; of an error that net/http made it
+// logs what is behind the URL. It panics on a nil l, rather than at the first event.
 func LogTo(l *slog.Logger) Observer {
 	if l == nil {
 		panic("steady: LogTo(nil): must not be nil")
@@ -126,11 +126,7 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
 		}
 	case GaveUp:
-		level = slog.LevelWarn
-		if e.Attempts == 1 && (e.Reason == endFinal || e.Reason == endAttempts) {
-			level = slog.LevelDebug // no other was wanted, or retries are off
-		}
-		return level, "steady: gave up", []slog.Attr{
+		return e.level(), "steady: gave up", []slog.Attr{
 			slog.String("key", e.Key), slog.String("reason", e.Reason), slog.Int("attempts", e.Attempts), slog.Int("status", e.Status),
 			slog.String("outcome", e.Outcome), slog.String("class", e.Class), errorAttr(e.Err),
 		}
@@ -159,6 +155,14 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 		}
 	}
 	return 0, "", nil
+}
+
+// level is the one at which LogTo logs e.
+func (e GaveUp) level() slog.Level {
+	if e.Attempts == 1 && (e.Reason == endFinal || e.Reason == endAttempts) {
+		return slog.LevelDebug // no other was wanted, or retries are off
+	}
+	return slog.LevelWarn
 }
 
 // errorAttr is the attribute for err, without any URL, or nothing for nil.

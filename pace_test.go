@@ -605,6 +605,7 @@ func TestALayerWithoutARateHasItsOtherLimits(t *testing.T) {
 			first int // of 50 calls, how many go at once
 		}{
 			{"the pace", steady.RateLimit(none, 0, steady.WithPace()), 10},
+			{"the adaptive pool", steady.RateLimit(none, 0, steady.WithPace(steady.AdaptivePool())), 16},
 			{"the number in flight", steady.RateLimit(none, 0, steady.MaxInFlight(3)), 3},
 			{"the tokens of the model", steady.RateLimit(none, 0, steady.TokensPerMinute(1e9)), 50},
 		} {

@@ -13,10 +13,10 @@ import (
 // queue is the one place in which the calls of a key wait: for a token, for a
 // slot in flight, for the learned pace, and in a hold.
 //
-// It has no goroutine. The waiter whose turn is next looks when it may have come,
-// and the one that leaves, for whatever reason, lets the next one look. So
-// nobody waits behind one who has left, which is what x/time/rate's own WaitN
-// lets happen (golang.org/x/time v0.16.0, rate.go:181).
+// It has no goroutine. Who leaves, for whatever reason, lets those go whose turn has
+// come, and the next one looks again when its turn may have come. So nobody waits
+// behind one who has left, which is what x/time/rate's own WaitN lets happen
+// (golang.org/x/time v0.16.0, rate.go:181).
 type queue struct {
 	key string
 	cfg *limitConfig

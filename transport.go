@@ -191,7 +191,7 @@ func WithBreaker(opts ...BreakerOption) Option {
 func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
 	return option(func(c *config) {
 		c.limit.apply(perSecond, burst, opts)
-		c.limit.limited = true // no rate is no option of New, but the lack of one
+		c.limit.limited = true // so that an endless rate is refused: in New that is the lack of this option
 	})
 }
 

@@ -32,11 +32,6 @@ func Model(names ...string) Cond {
 	return func(x *Exchange) bool { return slices.Contains(names, x.Model()) }
 }
 
-// HasHeader chooses requests by the first value of a header.
-func HasHeader(name, value string) Cond {
-	return func(x *Exchange) bool { return x.Header.Get(name) == value }
-}
-
 // Nth chooses requests by their number at this server, from 1.
 func Nth(numbers ...int) Cond {
 	return func(x *Exchange) bool { return slices.Contains(numbers, x.N) }
@@ -92,6 +87,3 @@ func Sequence(steps ...Effect) Effect {
 		step(x)
 	}
 }
-
-// Times repeats an effect, for use as steps: Sequence(append(Times(3, Hang()), OK())...).
-func Times(n int, effect Effect) []Effect { return slices.Repeat([]Effect{effect}, n) }

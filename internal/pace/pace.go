@@ -31,9 +31,9 @@ const (
 type Pass struct {
 	at     time.Time
 	seq    uint64
-	flying int // in flight when it was sent, itself included
-	held   cause
-	probe  bool
+	flying int     // in flight when it was sent, itself included
+	held   cause   // what had held it back until then
+	probe  bool    // sent while the queue was held
 	low    bool    // sent below the place where the limit was found
 	heard  bool    // its headers have come
 	tokens float64 // that all attempts up to it were taken to cost
@@ -63,16 +63,17 @@ type Pace struct {
 
 	rate     limit       // attempts per second
 	slots    slots       // attempts in flight, if refusals tell of a limit
-	slow     slowness    // attempts in flight, if the times tell of one
+	slow     slowness    // attempts in flight, if first bytes tell of one
 	hold     hold        // nothing passes
 	bet      bet         // what the refusals of late are about
+	changed  change      // of the rate, the latest
 	slowed   slowed      // by the verdict of a trial
 	luck     [kinds]luck // by kind of refusal
-	says     kind        // what the latest cut was for
-	cycle    cycle
-	window   window
-	recent   history
-	accepted tally // attempts that were sent and not refused
+	says     kind        // the refusals that the latest cut was for
+	cycle    cycle       // between two times at which the provider had nothing left
+	window   window      // between two holds
+	recent   history     // of refusals, of all kinds
+	accepted tally       // attempts that were sent and not refused
 
 	seq, over uint64  // attempts sent, attempts that are over
 	refused   uint64  // attempts that were not accepted
@@ -159,11 +160,8 @@ func (p *Pace) Sent(now time.Time) Pass {
 	p.grow(now)
 	p.seq++
 	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
-	if b := &p.bet; b.on && b.fresh == 0 && now.After(b.calm) {
-		b.fresh = a.seq
-	}
 	if a.low {
-		p.bet.lowSent++
+		p.bet.low.sent++
 		p.endTrial(now)
 	}
 	p.held = byNothing
@@ -200,7 +198,7 @@ func (p *Pace) perSecond(now time.Time) float64 {
 // Speed is how many attempts per second can be expected to be served.
 func (p *Pace) Speed() float64 {
 	r := p.learned()
-	if p.bet.trial { // it will be over soon
+	if p.bet.trial.on { // it will be over soon
 		r = max(r, p.bet.rate)
 	}
 	if p.window.known(p.lastSent) {

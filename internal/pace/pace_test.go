@@ -299,7 +299,11 @@ func TestPaceComesBackAfterATrialThroughAnOutage(t *testing.T) {
 	r := newRig(Config{Breaker: true}, tokens(45, 45, 0))
 	r.run(30*time.Second, 60)
 	p := r.p
-	p.bet = bet{on: true, from: Pass{seq: p.seq}, rate: 45, proven: true, trial: true, trials: 1, share: 0.4, lowSent: 40, passed: 9, after: p.seq}
+	p.bet = bet{
+		on: true, from: Pass{seq: p.seq}, rate: 45, proven: true,
+		low: sample{sent: 40}, trial: trial{on: true, number: 1, share: 0.4, passed: 9},
+	}
+	p.changed = change{after: p.seq}
 	p.rate = found(7, 0)
 	p.endTrial(r.now)
 	r.run(1200*time.Millisecond, 60)
@@ -510,7 +514,7 @@ func TestPacePutsWhatItTakesForChanceOnTrialAgain(t *testing.T) {
 
 // True chance is put on trial so seldom that this costs next to nothing.
 func TestPaceKeepsWhatIsChanceThroughItsTrials(t *testing.T) {
-	const runs, each = 20, 30_000
+	const runs, each = 8, 30_000
 	answered := 0
 	for seed := range uint64(runs) {
 		luck, bucket := rand.New(rand.NewPCG(seed, 4)), tokens(100, 10, 0)

@@ -171,7 +171,7 @@ func (g *glance) takeString(text []byte, escaped bool, in slot) bool {
 			return false
 		}
 	case in != slotMessage && (in < slotError || in > slotErrors):
-		g.form.gap(g.b, g.i-1-len(text), g.i-1, holeAny, 0)
+		g.form.hole(g.b, g.i-1-len(text), g.i-1, holeAny, 0)
 		return true
 	}
 	g.s.slot, g.s.n, g.s.val = in, len(text), text
@@ -192,10 +192,10 @@ func (g *glance) number(in slot) bool {
 		g.s.slot, g.s.val = in, text
 		g.ev.number(&g.s, 0)
 		if in >= slotCount {
-			g.form.gap(g.b, start, g.i, holeCount, in)
+			g.form.hole(g.b, start, g.i, holeCount, in)
 		}
 	default:
-		g.form.gap(g.b, start, g.i, holeNumber, 0)
+		g.form.hole(g.b, start, g.i, holeNumber, 0)
 	}
 	return true
 }

@@ -40,38 +40,40 @@ func (g *Glancer) Glance(p []byte) (Usage, bool) {
 	return u, ok
 }
 
-// A form is a good answer with gaps where others may differ from it: the insides
+// A form is a good answer with holes where others may differ from it: the insides
 // of strings and numbers that decide nothing, and counts of tokens, which are read.
-// What equals it outside the gaps is therefore the same document but for those
+// What equals it outside the holes is therefore the same document but for those
 // values, and as good. It is not changed once it is finished.
 type form struct {
-	gaps []gap
-	tail []byte // behind the last gap
-	from int    // where in the answer that is learned the next text begins
-	size int    // of all the text
-	wide bool   // it has too many gaps, or too much text
+	holes []formHole
+	tail  []byte // behind the last hole
+	from  int    // where in the answer that is learned the next text begins
+	size  int    // of all the text
+	wide  bool   // it has too many holes, or too much text
 }
 
-type gap struct {
-	before []byte // the text between the gap before it and this one
+// formHole is a hole and what comes before it, which is what an answer is held
+// against: it may be longer or shorter than the one that was learned.
+type formHole struct {
+	before []byte // the text between the hole before it and this one
 	kind   holeKind
 	slot   slot // of a count
 }
 
 const (
-	maxGaps = 64
-	maxForm = 4 << 10
+	maxFormHoles = 64
+	maxForm      = 4 << 10
 )
 
-// gap notes that what is between from and to in p may differ. f may be nil.
-func (f *form) gap(p []byte, from, to int, kind holeKind, s slot) {
+// hole notes that what is between from and to in p may differ. f may be nil.
+func (f *form) hole(p []byte, from, to int, kind holeKind, s slot) {
 	if f == nil || f.wide {
 		return
 	}
-	f.gaps = append(f.gaps, gap{bytes.Clone(p[f.from:from]), kind, s})
+	f.holes = append(f.holes, formHole{bytes.Clone(p[f.from:from]), kind, s})
 	f.size += from - f.from
 	f.from = to
-	f.wide = f.size > maxForm || len(f.gaps) > maxGaps
+	f.wide = f.size > maxForm || len(f.holes) > maxFormHoles
 }
 
 // finish takes the end of p, and reports whether f may be used.
@@ -85,14 +87,14 @@ func (f *form) finish(p []byte) bool {
 
 // match reports whether p has the form. It adds to c the counts that p has.
 func (f *form) match(p []byte, c *counts) bool {
-	for i := range f.gaps {
-		g := &f.gaps[i]
-		if !bytes.HasPrefix(p, g.before) {
+	for i := range f.holes {
+		h := &f.holes[i]
+		if !bytes.HasPrefix(p, h.before) {
 			return false
 		}
-		p = p[len(g.before):]
+		p = p[len(h.before):]
 		n := 0
-		if g.kind == holeAny {
+		if h.kind == holeAny {
 			n = inside(p)
 		} else if n = fillNumber(p); n > keepScalar {
 			return false
@@ -100,8 +102,8 @@ func (f *form) match(p []byte, c *counts) bool {
 		if n < 0 {
 			return false
 		}
-		if g.kind == holeCount {
-			c.set(g.slot, p[:n])
+		if h.kind == holeCount {
+			c.set(h.slot, p[:n])
 		}
 		p = p[n:]
 	}

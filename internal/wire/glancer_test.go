@@ -69,8 +69,8 @@ func TestAGlancerKeepsNothingOfWhatWasSaid(t *testing.T) {
 		t.Fatal("nothing was learned")
 	}
 	text := string(f.tail)
-	for _, gap := range f.gaps {
-		text += string(gap.before[:cap(gap.before)])
+	for _, hole := range f.holes {
+		text += string(hole.before[:cap(hole.before)])
 	}
 	if strings.Contains(text, "SECRET") {
 		t.Errorf("the form keeps %q", text)
@@ -81,11 +81,11 @@ func TestAGlancerKeepsNothingOfWhatWasSaid(t *testing.T) {
 // and one whose answers are too large to be learned is none the worse for it.
 func TestAGlancerLearnsAnotherForm(t *testing.T) {
 	changed := bytes.Replace(usualAnswer, []byte(`{"id"`), []byte(`{"v":2,"id"`), 1)
-	large := []byte(`{"a":[` + strings.Repeat(`"b",`, maxGaps) + `"b"],"usage":{"prompt_tokens":7}}`)
+	large := []byte(`{"a":[` + strings.Repeat(`"b",`, maxFormHoles) + `"b"],"usage":{"prompt_tokens":7}}`)
 	var g Glancer
 	g.Glance(large)
 	if g.form.Load() != nil {
-		t.Error("a form with too many gaps was learned")
+		t.Error("a form with too many holes was learned")
 	}
 	g.Glance(usualAnswer)
 	first := g.form.Load()

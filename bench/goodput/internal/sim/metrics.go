@@ -52,156 +52,113 @@ func meanOf(v []float64) float64 {
 	return s / float64(len(v))
 }
 
-func measure(sc *Scenario, name string, w *world, end time.Duration) *Result {
-	s := w.srv
-	r := &Result{Scenario: sc.Name, Contender: name, Attempts: s.Attempts, Accepted: s.Accepted,
-		Throttled: s.Throttled, Failed: s.Failed, MaxWire: s.MaxWire, Virtual: end.Seconds(), Bins: s.Bins}
-	var okl, all []float64
-	nOK, post, postOK := 0, 0, 0
-	per := make([][2]float64, len(w.doers))
-	fCalls, fOK := 0, 0
-	var lastOK time.Duration
+// group is some of the calls that were made.
+type group struct {
+	calls, ok int
+	okTimes   []float64 // seconds, sorted
+	times     []float64
+	lastOK    time.Duration // when the last good one was over
+}
+
+// group returns those that are to be kept.
+func (w *world) group(keep func(Call) bool) *group {
+	g := &group{}
 	for _, c := range w.calls {
-		if c.Start < 0 {
+		if c.Start < 0 || !keep(c) {
 			continue
 		}
-		r.Calls++
-		l := (c.End - c.Start).Seconds()
-		all = append(all, l)
-		per[c.Client][0]++
+		took := (c.End - c.Start).Seconds()
+		g.calls++
+		g.times = append(g.times, took)
 		if c.OK {
-			nOK++
-			okl = append(okl, l)
-			per[c.Client][1]++
-			lastOK = max(lastOK, c.End)
-		}
-		if sc.FaultTo > 0 {
-			switch {
-			case c.Start >= sc.FaultFrom && c.Start < sc.FaultTo:
-				fCalls++
-				if c.OK {
-					fOK++
-				}
-			case c.Start >= sc.FaultTo:
-				post++
-				if c.OK {
-					postOK++
-				}
-			}
+			g.ok++
+			g.okTimes = append(g.okTimes, took)
+			g.lastOK = max(g.lastOK, c.End)
 		}
 	}
-	slices.Sort(okl)
-	slices.Sort(all)
-	r.SuccessPct = 100 * float64(nOK) / float64(max(1, r.Calls))
-	span := sc.Horizon
-	if sc.Batch > 0 {
-		span = lastOK
-	}
-	r.Goodput = float64(nOK) / math.Max(1e-9, span.Seconds())
-	if sc.Batch == 0 { // only what was finished while calls arrived
-		n := 0
-		for i, b := range s.Bins {
-			if time.Duration(i)*time.Second < span {
-				n += b.OK
-			}
-		}
-		r.Goodput = float64(n) / span.Seconds()
-	}
+	slices.Sort(g.okTimes)
+	slices.Sort(g.times)
+	return g
+}
+
+func (g *group) successPct() float64 { return 100 * float64(g.ok) / float64(max(1, g.calls)) }
+
+func measure(sc *Scenario, name string, w *world, end time.Duration) *Result {
+	s, all := w.srv, w.group(func(Call) bool { return true })
+	r := &Result{Scenario: sc.Name, Contender: name, Attempts: s.Attempts, Accepted: s.Accepted,
+		Throttled: s.Throttled, Failed: s.Failed, MaxWire: s.MaxWire, Virtual: end.Seconds(), Bins: s.Bins}
+	r.Calls, r.SuccessPct = all.calls, all.successPct()
+	r.Goodput = goodput(sc, s.Bins, all)
 	for i := 0; i+10 <= len(s.Bins); i++ {
-		n := 0
-		for _, b := range s.Bins[i : i+10] {
-			n += b.OK
-		}
-		r.GoodputMax = math.Max(r.GoodputMax, float64(n)/10)
+		r.GoodputMax = math.Max(r.GoodputMax, float64(sum(s.Bins[i:i+10]).OK)/10)
 	}
-	ok := math.Max(1, float64(nOK))
+	ok := math.Max(1, float64(all.ok))
 	r.AttPerOK = float64(s.Attempts) / ok
 	r.AttPerCall = float64(s.Attempts) / math.Max(1, float64(r.Calls))
 	r.WastePerOK = float64(s.Throttled+s.Failed) / ok
 	r.WastedTokensPct = 100 * s.WastedTokens / math.Max(1, s.BilledTokens)
-	r.OKMean, r.OKP50, r.OKP99 = meanOf(okl), quantile(okl, .5), quantile(okl, .99)
-	r.AllMean, r.AllP50, r.AllP99 = meanOf(all), quantile(all, .5), quantile(all, .99)
-
-	if len(per) > 1 {
-		var a, b float64
-		for _, p := range per {
-			x := p[1] / math.Max(1, p[0])
-			a += x
-			b += x * x
-		}
-		r.Jain = a * a / (float64(len(per)) * b)
+	r.OKMean, r.OKP50, r.OKP99 = meanOf(all.okTimes), quantile(all.okTimes, .5), quantile(all.okTimes, .99)
+	r.AllMean, r.AllP50, r.AllP99 = meanOf(all.times), quantile(all.times, .5), quantile(all.times, .99)
+	if len(w.doers) > 1 {
+		r.Jain = jain(w)
 	}
 	r.RecGood, r.RecLat = math.NaN(), math.NaN()
 	if sc.FaultTo > 0 {
-		r.FaultSuccessPct = 100 * float64(fOK) / float64(max(1, fCalls))
-		r.PostSuccessPct = 100 * float64(postOK) / float64(max(1, post))
-		from, to := int(sc.FaultFrom/time.Second), int(sc.FaultTo/time.Second)
-		att, g := 0, 0
-		for i := from; i < to && i < len(s.Bins); i++ {
-			att += s.Bins[i].Attempts
-			g += s.Bins[i].OK
-		}
-		r.FaultAttPerCall = float64(att) / float64(max(1, fCalls))
-		r.FaultGoodput = float64(g) / float64(to-from)
-		recover_(sc, w, r)
+		measureFault(sc, w, r)
 	}
 	return r
 }
 
-// recover_ looks for the first of three 5 s bins in a row that are back to normal.
-func recover_(sc *Scenario, w *world, r *Result) {
-	const bin = 5
-	n := int(sc.Horizon.Seconds()) / bin
-	type acc struct {
-		calls, ok, done int
-		lat             []float64
+// goodput is how many calls went well per second: of a batch until the last one was
+// over, else what was finished while calls arrived.
+func goodput(sc *Scenario, bins []SecBin, all *group) float64 {
+	if sc.Batch > 0 {
+		return float64(all.ok) / math.Max(1e-9, all.lastOK.Seconds())
 	}
-	b := make([]acc, n+1)
-	var pre []float64
-	preCalls := 0
+	seconds := int((sc.Horizon + time.Second - 1) / time.Second)
+	return float64(sum(bins[:min(len(bins), seconds)]).OK) / sc.Horizon.Seconds()
+}
+
+// sum adds up what matters of bins.
+func sum(bins []SecBin) (s SecBin) {
+	for _, b := range bins {
+		s.Attempts += b.Attempts
+		s.OK += b.OK
+	}
+	return s
+}
+
+// jain is Jain's index of the success ratios of the instances: 1 if they are equal.
+func jain(w *world) float64 {
+	calls, ok := make([]float64, len(w.doers)), make([]float64, len(w.doers))
 	for _, c := range w.calls {
 		if c.Start < 0 {
 			continue
 		}
-		i := min(n, int(c.Start.Seconds())/bin)
-		b[i].calls++
+		calls[c.Client]++
 		if c.OK {
-			b[i].ok++
-			b[i].lat = append(b[i].lat, (c.End - c.Start).Seconds())
-			if j := int(c.End.Seconds()) / bin; j <= n {
-				b[j].done++
-			}
-		}
-		if c.Start < sc.FaultFrom-5*time.Second && c.Start > 20*time.Second {
-			preCalls++
-			if c.OK {
-				pre = append(pre, (c.End - c.Start).Seconds())
-			}
+			ok[c.Client]++
 		}
 	}
-	slices.Sort(pre)
-	p90 := quantile(pre, .9)
-	rate := float64(preCalls) / (sc.FaultFrom.Seconds() - 25)
-	run := func(good func(i int) bool) float64 {
-		k := 0
-		for i := int(sc.FaultTo.Seconds()) / bin; i < n; i++ {
-			if !good(i) {
-				k = 0
-				continue
-			}
-			if k++; k == 3 {
-				return float64((i-2)*bin) - sc.FaultTo.Seconds()
-			}
-		}
-		return math.Inf(1)
+	var a, b float64
+	for i := range calls {
+		x := ok[i] / math.Max(1, calls[i])
+		a += x
+		b += x * x
 	}
-	// Goodput of a Poisson flow: allow two standard deviations of a 5 s bin.
-	slack := 2 / math.Sqrt(rate*bin)
-	r.RecGood = run(func(i int) bool { return float64(b[i].done)/bin >= rate*(0.95-slack) })
-	r.RecLat = run(func(i int) bool {
-		slices.Sort(b[i].lat)
-		return b[i].calls > 0 && float64(b[i].ok) >= 0.97*float64(b[i].calls) && quantile(b[i].lat, .9) <= 1.5*p90+0.5
-	})
+	return a * a / (float64(len(calls)) * b)
+}
+
+// measureFault adds what became of the calls during the fault and after it.
+func measureFault(sc *Scenario, w *world, r *Result) {
+	during := w.group(func(c Call) bool { return c.Start >= sc.FaultFrom && c.Start < sc.FaultTo })
+	after := w.group(func(c Call) bool { return c.Start >= sc.FaultTo })
+	r.FaultSuccessPct, r.PostSuccessPct = during.successPct(), after.successPct()
+	from, to, n := int(sc.FaultFrom/time.Second), int(sc.FaultTo/time.Second), len(r.Bins)
+	wire := sum(r.Bins[min(from, n):min(to, n)])
+	r.FaultAttPerCall = float64(wire.Attempts) / float64(max(1, during.calls))
+	r.FaultGoodput = float64(wire.OK) / float64(to-from)
+	r.RecGood, r.RecLat = recovery(sc, w)
 }
 
 // Line is the row as one line of text.

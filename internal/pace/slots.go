@@ -14,21 +14,22 @@ import (
 type slots struct {
 	cap    limit // of the attempts that are out, some of which are already over at the provider
 	on     bool
-	before float64 // the rate before they were believed in
-	cut    uint64  // the last attempt sent before the latest cut
-	most   int     // no more slots than this, by the refusals
-	least  int     // no fewer than this, by the acceptances
-	fits   int     // refusals that agree
-	looks  [8]witness
-	seen   int       // how many of those there are
+	before float64   // the rate before they were believed in
+	cut    uint64    // the last attempt sent before the latest cut
+	most   int       // no more slots than this, by the refusals
+	least  int       // no fewer than this, by the acceptances
+	fits   int       // refusals that agree
 	shut   time.Time // until then none is free, unless an answer ends
+
+	witnesses [8]witness
+	watched   int // how many of those there are
 
 	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
 	doubt   doubt
-	strikes int // refusals in a row that do not agree
-	struck  Pass
-	fewest  int    // served at the time of those
-	doubted uint64 // the first of those
+	strikes int    // refusals in a row with fewer served than there are slots,
+	struck  Pass   // the latest of them, or of those that agree,
+	doubted uint64 // the first of them,
+	fewest  int    // and the fewest that were served at the time of one
 }
 
 func (s *slots) reset() { *s = slots{trip: s.trip, doubt: doubt{wrong: s.doubt.wrong}} }
@@ -69,10 +70,10 @@ func (s *slots) watch(a Pass) {
 	if a.flying <= enough {
 		return
 	}
-	for i := range s.looks {
-		if w := &s.looks[i]; w.seq == 0 {
+	for i := range s.witnesses {
+		if w := &s.witnesses[i]; w.seq == 0 {
 			*w = witness{Pass: a}
-			s.seen++
+			s.watched++
 			return
 		}
 	}
@@ -83,24 +84,24 @@ func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
 	if accepted {
 		s.shut = time.Time{}
 	}
-	if s.seen == 0 {
+	if s.watched == 0 {
 		return
 	}
-	for i := range s.looks {
-		switch w := &s.looks[i]; {
+	for i := range s.witnesses {
+		switch w := &s.witnesses[i]; {
 		case w.seq > a.seq && now.Sub(w.at).Seconds() <= s.trip:
 			w.gone++
 		case w.seq == a.seq && !accepted:
 			*w = witness{}
-			s.seen--
+			s.watched--
 		}
 	}
 }
 
 // hear takes the evidence of the witnesses that were sent before the given time.
 func (s *slots) hear(sent time.Time) {
-	for i := range s.looks {
-		w := &s.looks[i]
+	for i := range s.witnesses {
+		w := &s.witnesses[i]
 		if w.seq == 0 || w.at.After(sent) {
 			continue
 		}
@@ -122,7 +123,7 @@ func (s *slots) hear(sent time.Time) {
 			s.strikes = 0 // there were as many slots as ever: chance, or an answer nobody waits for
 		}
 		*w = witness{}
-		s.seen--
+		s.watched--
 	}
 }
 
@@ -146,7 +147,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s.lower(a.flying-1, a.seq, p.seq)
 	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean))
-	p.bet = bet{after: p.seq}
+	p.dropBet()
 	p.apply(now)
 	return true
 }
@@ -162,10 +163,12 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 		s.reset()
 		return false
 	}
+	few := s.most < fewSlots
+	alone := few && a.flying == 1 && p.recent.run() == 1 && s.doubt.refusedAlone(a.seq)
 	filling := a.at.Before(p.hold.resumed.Add(p.Answer())) // after a hold few are served, whatever the number of slots
-	fewer, few := served < s.least && !filling && s.strike(a, served, p.settle()), s.most < fewSlots
+	fewer := served < s.least && !filling && s.strike(a, served, p.settle())
 	switch {
-	case few && a.flying == 1 && p.recent.run() == 1 && s.doubt.refusedAlone(a.seq), fewer && few && s.doubt.swung():
+	case alone, fewer && few && s.doubt.swung(): // it is a limit on the rate
 		p.rate = wayBack(p.accepted.rate(now), s.before)
 		s.giveUp()
 		p.apply(now)

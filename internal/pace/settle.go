@@ -45,12 +45,7 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		}
 		return
 	case Cancelled:
-		if !a.heard {
-			p.recent.skip(a)
-		}
-		if p.hold.on && a.seq == p.hold.probe.seq {
-			p.hold.probe = Pass{}
-		}
+		p.cancelled(a)
 		return
 	case Unknown:
 	default:
@@ -73,6 +68,16 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	p.refuse(now, a, o, hinted)
 }
 
+// cancelled takes note that a's caller left.
+func (p *Pace) cancelled(a *Pass) {
+	if !a.heard {
+		p.recent.skip(a)
+	}
+	if p.hold.on && a.seq == p.hold.probe.seq {
+		p.hold.probe = Pass{}
+	}
+}
+
 // credit gives back the token of an attempt that was answered while no limit is
 // known and nobody waits: calls made one after the other never wait.
 func (p *Pace) credit(now time.Time) {
@@ -93,14 +98,6 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
 	p.refused++
-	suspect := o != Failed && o != Unknown
-	if o == Overloaded && k == overload { // a few of these say nothing about the rate
-		of := &p.luck[k].recent
-		// A run of nothing else is for the breaker, unless it came while we pushed.
-		pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
-		often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
-		suspect = a.flying > 1 && (often || p.bet.on && p.bet.began == k && of.refused(32) >= 3)
-	}
 	switch {
 	case p.hold.on:
 		p.refusedOnHold(now, a, hinted)
@@ -108,14 +105,22 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 		p.beginHold(now, o, hinted)
 	case p.cfg.Pool != nil:
 	case k != computed && !p.free() && (o == Rejected || o == Overloaded) && p.slotsExplain(now, a, k):
-	case suspect:
+	case o == Rejected, o == Overloaded && (k != overload || p.overloadCounts(a)):
 		p.suspect(now, a, k)
 	case o == Overloaded:
 		if b := &p.bet; b.on && a.flying == 1 && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
-			b.refused++
-			b.last = max(b.last, a.seq)
-			b.countLow(a, k)
+			p.count(a, k)
 		}
 		p.credit(now)
 	}
+}
+
+// overloadCounts reports whether the overload of a may be for its speed: a few of
+// them say nothing about the rate.
+func (p *Pace) overloadCounts(a *Pass) bool {
+	of, b := &p.luck[overload].recent, &p.bet
+	// A run of nothing else is for the breaker, unless it came while we pushed.
+	pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
+	often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
+	return a.flying > 1 && (often || b.on && b.began == overload && of.refused(32) >= 3)
 }

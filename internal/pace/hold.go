@@ -13,12 +13,13 @@ type hold struct {
 	mute    time.Time // and since when; zero once a refusal was
 	failing bool      // because of failures, not of rejections
 	from    time.Time
-	after   uint64
-	until   time.Time
-	probes  int
-	probe   Pass
-	resumed time.Time
-	ramped  bool
+	after   uint64    // the last attempt sent before it began or, once it is over, ended
+	until   time.Time // when the next probe may go
+	probes  int       // how many were due so far
+	probe   Pass      // the one that is out, if its seq is not 0
+
+	resumed time.Time // when the latest one ended
+	ramped  bool      // the rate still ramps up after that
 }
 
 // mustHold reports whether the refusals up to a are a run that chance does not
@@ -37,7 +38,7 @@ func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
 func (p *Pace) watch(now time.Time) {
-	if p.slots.seen > 0 {
+	if p.slots.watched > 0 {
 		p.slots.hear(now.Add(-p.settle()))
 	}
 	if p.cfg.Without.has(NoSilence) || p.down || p.hold.on || p.silentFrom.IsZero() {
@@ -95,9 +96,11 @@ func (p *Pace) undoCuts() {
 	default:
 		p.backAt(cmp.Or(b.undo.base, b.rate))
 	}
-	p.bet = bet{after: p.seq}
+	p.dropBet()
 }
 
+// nextProbe says when the next probe may go: later from one to the next, and never
+// before the time that the provider named.
 func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
@@ -111,6 +114,7 @@ func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 	h.probes++
 }
 
+// probeReady is Ready while the queue is held.
 func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
 	h := &p.hold
 	p.held = byHold
@@ -137,6 +141,8 @@ func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
 	return p.Ready(now)
 }
 
+// refusedOnHold takes the refusal of a probe, or of an attempt that was out when the
+// hold began.
 func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
 	h := &p.hold
 	if a.seq == h.probe.seq {
@@ -150,6 +156,7 @@ func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
 	}
 }
 
+// resume ends the hold.
 func (p *Pace) resume(now time.Time) {
 	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second {
 		p.rate.searching = true // after an outage nothing is known for sure

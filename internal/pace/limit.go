@@ -7,13 +7,13 @@ import (
 
 // limit is a ceiling that is found by running into it. Its value starts a little
 // below the base, where it was found, comes back to it, stays close, and then leaves
-// it ever faster, as CUBIC does: t = 1 is back at the base.
+// it ever faster, as CUBIC does.
 type limit struct {
-	base      float64
-	step      float64
-	t         float64
+	base      float64 // where it was found
+	step      float64 // how far below the base it starts
+	t         float64 // where on its way it is: 0 at the start, 1 back at the base
 	searching bool    // it was never met: the base doubles instead
-	back      float64 // it held here before; 0 = nothing is known
+	back      float64 // where it leads after the base, for it held there before; 0 if that is not known
 }
 
 // found is a limit that was found at base; t = 0 starts below it, t = 1 there.
@@ -91,6 +91,12 @@ func (p *Pace) waited(now time.Time) time.Duration {
 	return min(now.Sub(p.lastSent), now.Sub(p.heldAt))
 }
 
+// used reports whether so much of the rate, but for what is refused, has been used
+// that it may grow.
+func (p *Pace) used(now time.Time) bool {
+	return p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now)
+}
+
 // grow moves the limit that the head of the queue waited for.
 func (p *Pace) grow(now time.Time) {
 	p.accepted.add(now, 1)
@@ -101,7 +107,7 @@ func (p *Pace) grow(now time.Time) {
 		if p.luck[p.says].share > 0 {
 			dt /= 2
 		}
-		if !p.bet.trial && (p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now) || p.seq < 20) {
+		if !p.bet.trial.on && (p.used(now) || p.seq < 20) {
 			p.rate.advance(dt)
 			p.arrive()
 			if p.cfg.Without.has(NoSpeedUp) {

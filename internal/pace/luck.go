@@ -41,6 +41,7 @@ func (l *luck) since(seq uint64) {
 	l.from, l.recent = seq, history{top: seq}
 }
 
+// mark takes note that a was refused.
 func (l *luck) mark(a *Pass) {
 	if a.seq > l.from {
 		l.recent.mark(a)
@@ -48,7 +49,8 @@ func (l *luck) mark(a *Pass) {
 }
 
 // judge compares the share that was refused of late with the known one: 0 means
-// that chance explains it or that it is too early to tell.
+// that chance explains it or that it is too early to tell, 1 that more were refused
+// and -1 that hardly any was.
 func (l *luck) judge() int {
 	share := l.recent.share()
 	switch {
@@ -83,11 +85,12 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
 	if verdict > 0 && (l.cut == 0 || a.seq > l.cut+256) {
 		l.cut, l.before = p.seq, v
 		l.since(p.seq)
-		p.sinceNow(now)
+		p.rateChanged(now)
 		p.setRate(now, v*(1-share)/(1-l.share))
 		return false
 	}
-	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before), after: p.bet.after}
+	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before)}
+	p.changed.calm = time.Time{} // the next refusal may cut at once
 	l.drop()
 	return true
 }
@@ -95,11 +98,16 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
 // tryChance puts a share on trial that was found to be chance. That may have been an
 // error, and a limit that is exceeded steadily looks like chance ever after.
 func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
-	b, share, v := &p.bet, p.luck[k].share, p.perSecond(now)
-	*b = bet{on: true, from: *a, began: k, about: k, last: a.seq, rate: v, passed: min(v*(1-share), p.accepted.rate(now)), lowSent: 64}
-	b.lowRefused[k] = 64 * share
+	share, v := p.luck[k].share, p.perSecond(now)
 	p.luck[k].share = 0
-	p.tryAt(now, max(0.7*b.passed, 0.1*v)) // or a lull would bring down the rate for those who come next
+	passed := v * (1 - share)
+	if a.held == byRate { // else what was accepted is what was asked for
+		passed = min(passed, p.accepted.rate(now))
+	}
+	p.bet = bet{on: true, from: *a, began: k, last: a.seq, rate: v, low: sample{sent: 64}}
+	p.bet.low.refused[k] = 64 * share
+	p.bet.trial = trial{about: k, passed: passed}
+	p.tryAt(now, 0.7*passed)
 }
 
 // uphold makes share the known one. A trial costs a dozen attempts where most are
@@ -107,12 +115,13 @@ func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
 // this does not matter, and double each time.
 func (l *luck) uphold(share float64, seq uint64) {
 	l.share = share
-	l.next = seq + uint64(apart/share)<<min(l.upheld, 16)
+	l.next = seq + uint64(betweenTrials/share)<<min(l.upheld, 16)
 	l.upheld++
 }
 
-const apart = 200 // attempts that are refused between two trials of a share
+const betweenTrials = 200 // attempts refused, between the first two trials of a share
 
+// drop forgets the share.
 func (l *luck) drop() { l.share, l.cut, l.before, l.upheld = 0, 0, 0, 0 }
 
 // forget drops the chances that no longer show.

@@ -17,13 +17,13 @@ type slowness struct {
 	usual float64 // median of a block, drifting
 	full  bool    // the cap held a call back
 
-	block     [blockSize]float64
-	from      uint64 // the attempts of the block are from, from+1, ...
-	got, lost int
-	peak      int
+	block     [blockSize]float64 // seconds to the first byte, of those that have one
+	from      uint64             // the attempts of the block are from, from+1, ...
+	got, lost int                // of those, how many were answered, and how many were not
+	peak      int                // the most attempts in flight when one of them was sent
 
-	capFrom, medianFrom float64 // when the cap began to fall
-	offUntil            time.Time
+	capFrom, medianFrom float64   // those of when the cap began to fall
+	offUntil            time.Time // until then no cap is tried
 }
 
 const blockSize = 128
@@ -60,6 +60,7 @@ func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 	s.from, s.got, s.lost, s.peak, s.full = next, 0, 0, 0, false
 }
 
+// judge compares the median of a block with the usual one, and moves the cap.
 func (s *slowness) judge(now time.Time, median float64) {
 	switch {
 	case s.usual == 0:
@@ -99,9 +100,10 @@ func (s *slowness) judge(now time.Time, median float64) {
 // provider: what is less may be how this machine's own processors were shared.
 const slowLeast = 0.01
 
+// In terms of the usual time to the first byte.
 const (
-	slowTarget = 1.07
-	slowPower  = 0.6
-	slowLow    = 1.03
-	slowHigh   = 1.1
+	slowTarget = 1.07 // what the cap aims at,
+	slowLow    = 1.03 // and from here
+	slowHigh   = 1.1  // to here it stays as it is
+	slowPower  = 0.6  // how much of what is amiss one block sets right
 )

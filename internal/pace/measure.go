@@ -53,6 +53,7 @@ func (h *history) ago(a *Pass) uint64 {
 	return h.top - a.seq
 }
 
+// mark takes note that a was refused.
 func (h *history) mark(a *Pass) {
 	if d := h.ago(a); d < 64 {
 		h.bits |= 1 << d
@@ -75,8 +76,8 @@ func (h *history) skip(a *Pass) {
 // calls were waiting all the time.
 type cycle struct {
 	from   time.Time
-	sent   float64
-	unheld float64
+	sent   float64 // attempts
+	unheld float64 // those of them that had not waited
 	start  float64 // the rate at its beginning
 	void   bool    // the bucket was not empty then: a trial had slowed us down
 }

@@ -1,0 +1,92 @@
+package pace
+
+import (
+	"cmp"
+	"math"
+	"time"
+)
+
+// change is when the rate was changed. The refusal of an attempt that was sent
+// before, or so soon afterwards that it met those at the provider, is for the old rate.
+type change struct {
+	after uint64    // the last attempt sent before
+	calm  time.Time // when those will have reached the provider
+}
+
+// since reports whether a was sent at the rate of now.
+func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.calm) }
+
+// cut lowers the rate after a refusal of an attempt that was sent at this rate: a
+// little, if it is the first one since the rate was back where it was; further, if
+// what was accepted since the refusals began says so. Every attempt sent before a has
+// been refused by now or it never will be. One cut is never below 0.7, since
+// refused attempts may cost capacity and then less is accepted than could be.
+func (p *Pace) cut(now time.Time, a *Pass, k kind) {
+	v := p.perSecond(now)
+	p.hold.ramped = false
+	p.says = k
+	p.rateChanged(now)
+	measured := max(p.bet.measured(a), 0.7*v)
+	switch {
+	case p.cfg.Without.has(NoMeasure):
+		p.setRate(now, v/2)
+	case p.rate.searching || p.rate.t >= 0.7:
+		p.cutFirst(now, a, v, measured)
+	case measured < v:
+		p.cutFurther(now, measured)
+	}
+}
+
+// cutFirst cuts a rate of v that was back where it was, or was never cut.
+func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
+	b := &p.bet
+	b.undo = found(min(b.rate, max(v, p.rate.base)), 1)
+	if p.rate.back > 0 {
+		b.undo = wayBack(v, p.rate.back)
+	}
+	c := p.cycle.rate(a.at)
+	if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
+		c = max(math.Sqrt(c*v), p.accepted.rate(now)) // the provider's bucket may have flowed over meanwhile
+	}
+	p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
+	b.low.halve()
+	p.cycle = cycle{start: p.perSecond(now)}
+}
+
+// cutFurther cuts a rate that is still on its way back, which leads to where it held
+// before the first cut all the same.
+func (p *Pace) cutFurther(now time.Time, measured float64) {
+	before := cmp.Or(p.rate.back, p.rate.base)
+	p.rate = found(measured/(1-dip), p.rate.t)
+	p.rate.back = before
+	p.apply(now)
+}
+
+// measured is the rate of what was accepted since the bet began, rounded up.
+func (b *bet) measured(a *Pass) float64 {
+	span := a.at.Sub(b.from.at).Seconds()
+	if span <= 0 {
+		return math.Inf(1)
+	}
+	return (float64(a.seq-b.from.seq) - float64(b.refused) + 2) / span
+}
+
+// rateChanged makes the attempts sent so far those of the old rate. So are the next
+// ones for as long as it takes until those sent before have reached the provider.
+func (p *Pace) rateChanged(now time.Time) {
+	p.changed = change{after: p.seq, calm: now.Add(time.Duration(p.saying * 1e9))}
+}
+
+// setRate makes r the place where the rate limit was found.
+func (p *Pace) setRate(now time.Time, r float64) {
+	p.rate = found(r, 0)
+	p.applyDrained(now)
+}
+
+// applyDrained applies the rate and forgets saved tokens.
+func (p *Pace) applyDrained(now time.Time) {
+	p.apply(now)
+	if n := int(p.bucket.level(now)); n > 0 {
+		p.bucket.take(now, n)
+	}
+}

@@ -1,0 +1,134 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// trial finds out what the refusals of a bet are about: for a while we send clearly
+// less than was accepted. If it is our speed, none is refused now; if as large a share
+// as before is, it is chance, and going slower does not help.
+type trial struct {
+	on     bool
+	number int     // of the trials of this bet
+	about  kind    // the refusals that are on trial
+	share  float64 // of attempts that was refused before it,
+	sent   float64 // of so many,
+	passed float64 // and how many per second were accepted
+}
+
+// slowed is the rate from which a trial has brought us down. A trial may err: if soon
+// afterwards another one says that it is chance, this is the rate to go back to.
+type slowed struct {
+	from  float64
+	until uint64 // the attempt up to which that is soon
+}
+
+// beginTrial slows down until it is clear what refusals of a kind, the latest of them
+// that of a, are about.
+func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
+	b := &p.bet
+	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
+	b.trial.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
+	b.trial.about = k
+	p.tryAt(now, max(0.7*b.trial.passed, 0.1*v))
+}
+
+// tryAt begins a trial at r attempts per second.
+func (p *Pace) tryAt(now time.Time, r float64) {
+	b := &p.bet
+	t := &b.trial
+	t.number++
+	t.on, t.share, t.sent = true, min(0.9, b.low.refused[t.about]/b.low.sent), b.low.sent
+	b.low = sample{}
+	p.rate = limit{base: r}
+	p.applyDrained(now)
+	p.rateChanged(now)
+}
+
+// endTrial decides, once enough attempts of the trial have been sent and settled.
+func (p *Pace) endTrial(now time.Time) {
+	b, v := &p.bet, p.perSecond(now)
+	t := &b.trial
+	if late := v * 1.5 * p.saying; !t.on || b.low.sent < late || b.undecided() { // so many may still be refused
+		return
+	}
+	switch refused := b.low.refused[t.about]; {
+	case t.number == 1 && refused > b.far(): // slower and yet worse: it may have been too fast still
+		t.passed = v * (1 - refused/b.low.sent)
+		p.tryAt(now, max(0.7*t.passed, 0.1*v))
+	case b.odds() > 0:
+		p.findChance(now)
+	default:
+		p.findSpeed(now)
+	}
+}
+
+// findChance ends a trial that says that the refusals are chance.
+func (p *Pace) findChance(now time.Time) {
+	t, low := p.bet.trial, p.bet.low
+	r := max(p.perSecond(now), p.bet.rate)
+	if p.seq < p.slowed.until { // that, too, was chance
+		r = max(r, p.slowed.from)
+	}
+	p.backAt(r)
+	l, refused := &p.luck[t.about], low.refused[t.about]
+	l.seen = low.sent + t.sent
+	l.uphold(max(refused/low.sent, (refused+t.share*t.sent)/l.seen), p.seq)
+	l.since(p.seq)
+	p.dropBet()
+	p.cycle = cycle{void: true}
+	p.apply(now)
+}
+
+// findSpeed ends a trial that says that we were too fast. Unless it is the second one
+// to say so, the trouble may have ended while it went on: see wayBack.
+func (p *Pace) findSpeed(now time.Time) {
+	t, before, proven := p.bet.trial, p.bet.rate, p.bet.proven
+	r := max(p.perSecond(now), t.passed, 0.3*before)
+	again := p.seq < p.slowed.until
+	p.luck[t.about].drop()
+	if !again {
+		p.slowed.from = before
+	}
+	p.slowed.until = p.seq + 256
+	p.bet, p.changed.after = bet{}, p.seq
+	p.cycle = cycle{start: r}
+	p.setRate(now, r)
+	if !again && proven {
+		p.rate = wayBack(r, before)
+	}
+}
+
+// far is how many refusals in the trial are clearly more than the share from before.
+func (b *bet) far() float64 {
+	share := b.trial.share
+	return b.low.sent*share + 2.5*math.Sqrt(b.low.sent*share*(1-share))
+}
+
+// odds is how much more likely, as a logarithm, what the trial has shown is if the
+// share is the same as before than if hardly any is refused now.
+func (b *bet) odds() float64 {
+	refused, share := b.low.refused[b.trial.about], 0.6*b.trial.share
+	few := share / 4
+	return refused*math.Log(share/few) + (b.low.sent-refused)*math.Log((1-share)/(1-few))
+}
+
+// undecided reports whether the odds are for neither yet.
+func (b *bet) undecided() bool {
+	chance, speed := float64(sure), float64(sure)
+	if b.trial.about == rejection {
+		chance += more429
+	}
+	if b.told {
+		speed += moreTold
+	}
+	odds := b.odds()
+	return odds > -speed && odds < chance
+}
+
+const (
+	sure     = 3 // twenty to one
+	moreTold = 3 // more for speed where the user has set one
+	more429  = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
+)
