@@ -22,8 +22,7 @@ const learnAfter = 16
 
 // Glance reports what [Glance] reports of p.
 func (g *Glancer) Glance(p []byte) (Usage, bool) {
-	f := g.form.Load()
-	if f != nil {
+	if f := g.form.Load(); f != nil {
 		var c counts
 		if f.match(p, &c) {
 			return c.usage(), true
@@ -32,6 +31,15 @@ func (g *Glancer) Glance(p []byte) (Usage, bool) {
 			return Glance(p)
 		}
 	}
+	return g.learn(p)
+}
+
+// learn is [Glance], and keeps the form of p if that is good. Like that it stays out of
+// the frame of its caller: with the kilobytes of a reading in it every new goroutine
+// would grow its stack once more, for a match that does not need them.
+//
+//go:noinline
+func (g *Glancer) learn(p []byte) (Usage, bool) {
 	gl := glance{b: p, form: &form{}}
 	u, ok := gl.judge()
 	if ok && gl.form.finish(p) {
