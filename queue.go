@@ -2,7 +2,7 @@ package steady
 
 import (
 	"math"
-	"sync"
+
 	"sync/atomic"
 	"time"
 
@@ -29,7 +29,7 @@ type queue struct {
 	// In Unix nanoseconds, when headers were read last, and when a good answer had none.
 	readAt, plainAt atomic.Int64
 
-	mu       sync.Mutex // guards the rest
+	mu       briefLock  // guards the rest
 	latest   time.Time  // that anything was done, see clock
 	bucket   *bucket    // nil without a rate limit
 	tokens   *bucket    // of the model; nil without a limit
