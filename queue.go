@@ -134,7 +134,7 @@ func (q *queue) leave(p *limitPass, v *verdict) { q.over(p, v, false) }
 // over is leave, and heard before it if the answer began and ended in one.
 func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	now := orNow(v.at)
-	left, ok := q.quotas(v.header, now, v.outcome)
+	left := q.quotas(v.header, now, v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now = q.clock(now)
@@ -147,7 +147,7 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	}
 	q.settle(p, v, now)
 	q.learn(p, v, now)
-	if ok {
+	if left != nil {
 		q.tell(p, left, now)
 	}
 	q.letGo(now)

@@ -101,7 +101,7 @@ func TestPacingHeadersAreReadOnceInAWhile(t *testing.T) {
 		q, now := newQueue("llm.test", &c), time.Now()
 		for i, a := range tt.answers {
 			now = now.Add(a.after)
-			if _, read := q.quotas(a.header, now, a.of); read != a.read {
+			if read := q.quotas(a.header, now, a.of) != nil; read != a.read {
 				t.Errorf("%s: headers of answer %d read: %v, want %v", tt.name, i+1, read, a.read)
 			}
 		}
