@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math/bits"
 	"sync/atomic"
 )
 
@@ -119,6 +120,13 @@ func (f *form) match(p []byte, c *counts) bool {
 // inside returns how much of the beginning of b is inside of a string that a quote
 // ends, or -1.
 func inside(b []byte) int {
+	if len(b) >= 8 { // most are short, and need no call
+		if found := special(b); found != 0 {
+			if n := bits.TrailingZeros64(found) >> 3; b[n] == '"' {
+				return n
+			}
+		}
+	}
 	n := bytes.IndexByte(b, '"')
 	if n <= 0 || bytes.IndexByte(b[:n], '\\') < 0 {
 		return n
