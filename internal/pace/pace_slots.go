@@ -58,7 +58,7 @@ func (s *slots) said(seconds float64) {
 	s.trip += 0.1 * (seconds - s.trip)
 }
 
-func (s *slots) watch(a Pass) {
+func (s *slots) watch(a *Pass) {
 	if s.trip == 0 { // what is out when it arrives could not be told
 		return
 	}
@@ -71,7 +71,7 @@ func (s *slots) watch(a Pass) {
 	}
 	for i := range s.looks {
 		if w := &s.looks[i]; w.seq == 0 {
-			*w = witness{Pass: a}
+			*w = witness{Pass: *a}
 			s.seen++
 			return
 		}
