@@ -180,10 +180,10 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 		resp, err = nil, errHeaderTimeout{t.cfg.header}
 	}
 	if err != nil {
-		a.over(judge(c.Context, nil, err))
+		a.failed(err)
 		return nil, err
 	}
-	a.watch(req, resp, usual)
+	a.begun(req, resp, usual)
 	return resp, nil
 }
 

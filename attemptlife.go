@@ -138,19 +138,30 @@ func (a *attempt) interrupt() {
 	}
 }
 
-// watch keeps the attempt alive until resp's body has ended, and has the body
-// judged.
-func (a *attempt) watch(req *http.Request, resp *http.Response, usual bool) {
+// begun takes the answer, and sees that the attempt lives as long as is needed.
+func (a *attempt) begun(req *http.Request, resp *http.Response, usual bool) {
 	if a.told != nil {
 		a.told.headers = a.took()
 	}
 	if usual && a.whole(resp) {
+		a.settle(resp)
+	} else {
+		a.watch(req, resp)
+	}
+}
+
+// settle ends an attempt whose answer is all there.
+func (a *attempt) settle(resp *http.Response) {
+	if a.told == nil {
 		a.release()
-		if a.told != nil {
-			a.tell(a.plain.verdict(resp))
-		}
 		return
 	}
+	a.over(a.plain.verdict(resp))
+}
+
+// watch keeps the attempt alive until resp's body has ended, and has the body
+// judged.
+func (a *attempt) watch(req *http.Request, resp *http.Response) {
 	g := a.t.cfg.guard(req, resp, a.stalled)
 	if bodyless(resp) {
 		a.over(judge(a.call.Context, resp, nil))
@@ -171,6 +182,9 @@ func (a *attempt) watch(req *http.Request, resp *http.Response, usual bool) {
 func (a *attempt) stalled() { a.end(context.DeadlineExceeded) }
 
 func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
+
+// failed ends an attempt that ended in err.
+func (a *attempt) failed(err error) { a.over(judge(a.call.Context, nil, err)) }
 
 // over ends an attempt that has no body to be read.
 func (a *attempt) over(v verdict) {

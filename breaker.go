@@ -178,13 +178,21 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.settle(judge(p.c.Context, nil, err).outcome, time.Time{})
+		p.settle(judgeError(p.c.Context, err), time.Time{})
 		return nil, err
 	}
 	if b := wholeIn(resp); b != nil { // as it mostly is
 		p.settle(outcomeOK, b.at)
-		return resp, nil
+	} else {
+		p.answered(resp)
 	}
+	return resp, nil
+}
+
+func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.below.next) }
+
+// answered takes note of the answer to the attempt under way.
+func (p *breakerPass) answered(resp *http.Response) {
 	switch v := judge(p.c.Context, resp, nil); {
 	case !p.underWay():
 	case v.outcome != outcomeOK || p.probing() || settled(resp):
@@ -192,10 +200,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 	default:
 		watch(p.c.Context, resp, p)
 	}
-	return resp, nil
 }
-
-func (t *breakerTransport) CloseIdleConnections() { closeIdle(t.below.next) }
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {

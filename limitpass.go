@@ -98,8 +98,18 @@ func (p *limitPass) release(v verdict) {
 	}
 }
 
+// failed ends the attempt under way, which ended in err.
+func (p *limitPass) failed(err error) { p.release(judge(p.c.Context, nil, err)) }
+
 // answered takes note of the answer to the attempt under way.
 func (p *limitPass) answered(resp *http.Response) {
+	if b := wholeIn(resp); b != nil { // as it mostly is
+		if q := p.q.Swap(nil); q != nil {
+			v := b.verdict(resp)
+			q.over(p, &v, true)
+		}
+		return
+	}
 	q := p.underWay()
 	if q == nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/steadyhttp/steady/internal/pace"
@@ -114,13 +115,13 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	if q.pace == nil {
 		return
 	}
-	left, ok := q.quotas(h, time.Now(), outcomeOK)
+	left := q.quotas(h, time.Now(), outcomeOK)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
 	q.pace.Headers(now, &p.pass)
 	q.holding(now) // it may be over
-	if ok {
+	if left != nil {
 		q.tell(p, left, now)
 		q.wakeNext(now)
 	}
@@ -129,20 +130,20 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 // refused tells the pace of an answer whose body is yet to be read that the
 // provider's word is in.
 func (q *queue) refused(p *limitPass, v *verdict) {
-	left, ok := q.quotas(v.header, time.Now(), v.outcome)
+	left := q.quotas(v.header, time.Now(), v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
 	q.learn(p, v, now)
-	if ok {
+	if left != nil {
 		q.tell(p, left, now)
 	}
 	q.wakeNext(now) // the pace takes the attempt for over
 }
 
 // tell tells the pace what the answer to p's attempt says is left. q.mu must be held.
-func (q *queue) tell(p *limitPass, left pace.Quotas, now time.Time) {
-	q.pace.Told(now, &p.pass, left)
+func (q *queue) tell(p *limitPass, left *pace.Quotas, now time.Time) {
+	q.pace.Told(now, &p.pass, *left)
 	q.tight.Store(q.pace.TokensTight(now))
 }
 
@@ -162,9 +163,16 @@ func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 		hinted = min(v.wait, holdsFor)
 	}
 	q.pace.Settled(now, &p.pass, paceOutcome(v.outcome), hinted)
-	q.brownOut.Store(q.pace.Chance())
-	q.passing.Store(q.pace.Passing(now))
+	set(&q.brownOut, q.pace.Chance())
+	set(&q.passing, q.pace.Passing(now))
 	q.holding(now) // one may have begun or ended
+}
+
+// set sets b, at the price of a look if it is as it should be already.
+func set(b *atomic.Bool, to bool) {
+	if b.Load() != to {
+		b.Store(to)
+	}
 }
 
 // paceOutcome says o in the words of the pace.
@@ -190,12 +198,13 @@ func paceOutcome(o outcome) pace.Outcome {
 // nothing new from one answer to the next, and reading them is not free.
 const readEvery = 50 * time.Millisecond
 
-// quotas reads from the headers of an answer what is left, if they say so and are
-// to be read. Where a good answer has none the next ones are not looked at for as
-// long: such headers come with all of them or with none. It takes no lock.
-func (q *queue) quotas(h http.Header, now time.Time, o outcome) (_ pace.Quotas, ok bool) {
+// quotas reads from the headers of an answer what is left. It returns nil if they do
+// not say so, or are not to be read. Where a good answer has none the next ones are not
+// looked at for as long: such headers come with all of them or with none. It takes no
+// lock.
+func (q *queue) quotas(h http.Header, now time.Time, o outcome) *pace.Quotas {
 	if q.pace == nil || h == nil {
-		return pace.Quotas{}, false
+		return nil
 	}
 	at, last, plain := int64(now.Sub(q.epoch)), q.readAt.Load(), q.plainAt.Load()
 	switch {
@@ -207,24 +216,28 @@ func (q *queue) quotas(h http.Header, now time.Time, o outcome) (_ pace.Quotas, 
 	case q.readAt.CompareAndSwap(last, at):
 		return quotasOf(wire.Pacing(h, now))
 	}
-	return pace.Quotas{}, false
+	return nil
 }
 
 // quotasOf says s in the words of the pace: what is left of requests and of tokens,
-// and when there is more. It reports false if s says nothing that matters to it.
-func quotasOf(s wire.Snapshot) (q pace.Quotas, ok bool) {
+// and when there is more. It returns nil if s says nothing that matters to it.
+func quotasOf(s wire.Snapshot) *pace.Quotas {
+	var q pace.Quotas
 	for _, l := range s.Limits {
 		if l.Remaining < 0 || !l.HasReset || l.Window > time.Minute || firstBack(l) > time.Minute || l.Limit == 0 {
 			continue // no matter of pace, or a limit of none, which lets nobody ask
 		}
 		switch l.Name {
 		case "requests", "default":
-			q.Requests, ok = quotaOf(l), true
+			q.Requests = quotaOf(l)
 		case "tokens", "input_tokens":
-			q.Tokens, ok = quotaOf(l), true
+			q.Tokens = quotaOf(l)
 		}
 	}
-	return q, ok
+	if !q.Requests.Known && !q.Tokens.Known {
+		return nil
+	}
+	return &q
 }
 
 // firstBack is how long until there is more of l than now.

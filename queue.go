@@ -2,7 +2,6 @@ package steady
 
 import (
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +30,7 @@ type queue struct {
 	epoch           time.Time
 	readAt, plainAt atomic.Int64
 
-	mu       sync.Mutex // guards the rest
+	mu       briefLock  // guards the rest
 	latest   time.Time  // that anything was done, see clock
 	bucket   *bucket    // nil without a rate limit
 	tokens   *bucket    // of the model; nil without a limit
@@ -148,7 +147,7 @@ func (q *queue) leave(p *limitPass, v *verdict) { q.over(p, v, false) }
 // over is leave, and heard before it if the answer began and ended in one.
 func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	now := orNow(v.at)
-	left, ok := q.quotas(v.header, now, v.outcome)
+	left := q.quotas(v.header, now, v.outcome)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now = q.clock(now)
@@ -161,7 +160,7 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	}
 	q.settle(p, v, now)
 	q.learn(p, v, now)
-	if ok {
+	if left != nil {
 		q.tell(p, left, now)
 	}
 	q.letGo(now)

@@ -217,7 +217,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		c.leave(req, resp)
 	}
 	if err != nil {
-		p.ended(judge(c.Context, nil, err))
+		p.failed(err)
 		return nil, err
 	}
 	p.answered(resp)

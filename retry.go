@@ -235,9 +235,9 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	if outer.body != nil { // of a Retry outside this one
 		req = outer.outgoing(req.Context(), req)
 	}
-	c := retryCall{
-		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: outer.take(), began: outer.at,
-		key: t.cfg.keyer.key(outer, req), body: outer.newReplay(),
+	gates, key, body := outer.take(), t.cfg.keyer.key(outer, req), outer.newReplay()
+	c := &retryCall{
+		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: gates, began: outer.at, key: key, body: body,
 	}
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
@@ -246,9 +246,9 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 
 	// The first attempt is made here: only what fails pays for the loop, and for a
 	// place on the heap.
-	c.send()
+	c.send(nil)
 	if c.again() {
-		rest := c
+		rest := *c
 		rest.retry()
 		c.resp, c.err = rest.resp, rest.err
 	} else {

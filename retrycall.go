@@ -34,9 +34,17 @@ type retryCall struct {
 	end      string // why there is no other attempt, "" if nobody is to be told
 }
 
+// ending is what an attempt ended in.
+type ending struct {
+	resp    *http.Response
+	err     error
+	verdict verdict
+}
+
 // send makes an attempt. The first goes down with the call that came, whose gates
-// Retry has taken, and each of the others with a fresh one.
-func (c *retryCall) send() {
+// Retry has taken, and each of the others with a fresh one. before is what the one
+// before it ended in, nil for the first.
+func (c *retryCall) send(before *ending) {
 	c.attempts++
 	inner := c.outer
 	if c.attempts > 1 {
@@ -45,7 +53,6 @@ func (c *retryCall) send() {
 	if c.body.has {
 		inner.body = c.body
 	}
-	last, lastErr, lastVerdict := c.resp, c.err, c.verdict
 	c.resp, c.err = inner.down(&c.t.below, c.req)
 	if inner.body != nil { // it has not come to the base
 		inner.body = nil
@@ -57,15 +64,17 @@ func (c *retryCall) send() {
 		c.verdict = verdict{outcome: outcomeOK}
 		return
 	}
+	c.sent(before)
+}
+
+// sent judges the attempt that has been made, after the one that ended in before.
+func (c *retryCall) sent(before *ending) {
 	c.verdict = c.judge()
 	switch {
 	case c.err == nil:
 		c.status = c.resp.StatusCode
 	case c.verdict.outcome == outcomeRefused:
-		c.refused(last, lastErr)
-		if c.attempts > 0 {
-			c.verdict, c.end = lastVerdict, endRefused
-		}
+		c.refused(before)
 		return
 	}
 	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
@@ -76,18 +85,19 @@ func (c *retryCall) send() {
 // refused ends the call whose attempt a layer further in did not let go. What
 // the attempt before it ended in, if there was one, is the provider's word, and
 // better than a layer's.
-func (c *retryCall) refused(last *http.Response, lastErr error) {
+func (c *retryCall) refused(before *ending) {
 	if c.attempts--; c.attempts == 0 {
 		return
 	}
 	c.refund()
 	tellEnded(c.gates, c.verdict)
 	refusal := c.err
-	if c.resp, c.err = last, lastErr; last != nil {
-		last.Body = c.kept
-		return
+	if c.resp, c.err = before.resp, before.err; c.resp != nil {
+		c.resp.Body = c.kept
+	} else {
+		c.giveUp(refusal)
 	}
-	c.giveUp(refusal)
+	c.verdict, c.end = before.verdict, endRefused
 }
 
 // refund gives back to the budget what the last re-send took from it.
@@ -175,7 +185,7 @@ func (c *retryCall) retry() {
 	pending := true // the first attempt's end is what the loop is to see first
 	send := func() {
 		if !pending {
-			c.send()
+			c.send(&ending{c.resp, c.err, c.verdict})
 		}
 	}
 	again := func() bool {

@@ -33,9 +33,10 @@ func (a *attempt) whole(resp *http.Response) bool {
 	ended := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	if ended {
 		resp.Body.Close()
-		if usage, good := a.t.usual.Glance(text); good {
-			a.plain = wholeBody{rest: text, usage: usage, at: a.call.now()}
-			resp.Body = &a.plain
+		b, good := &a.plain, false
+		if b.usage, good = a.t.usual.Glance(text); good {
+			b.rest, b.at = text, a.call.now()
+			resp.Body = b
 			return true
 		}
 	}

@@ -165,7 +165,7 @@ func (p *Pace) Sent(now time.Time) Pass {
 		p.endTrial(now)
 	}
 	p.held = byNothing
-	p.cycle.note(a)
+	p.cycle.note(&a)
 	p.lastSent = now
 	if p.silentFrom.IsZero() || p.unheard == 0 {
 		p.silentFrom = now
@@ -177,7 +177,7 @@ func (p *Pace) Sent(now time.Time) Pass {
 		p.bucket.take(now, 1)
 	}
 	p.quotas.requests.take(now, 1)
-	p.slots.watch(a)
+	p.slots.watch(&a)
 	return a
 }
 

@@ -59,7 +59,7 @@ func (s *slots) said(seconds float64) {
 	s.trip += 0.1 * (seconds - s.trip)
 }
 
-func (s *slots) watch(a Pass) {
+func (s *slots) watch(a *Pass) {
 	if s.trip == 0 { // what is out when it arrives could not be told
 		return
 	}
@@ -72,7 +72,7 @@ func (s *slots) watch(a Pass) {
 	}
 	for i := range s.witnesses {
 		if w := &s.witnesses[i]; w.seq == 0 {
-			*w = witness{Pass: a}
+			*w = witness{Pass: *a}
 			s.watched++
 			return
 		}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math/bits"
 	"sync/atomic"
 )
 
@@ -22,8 +23,7 @@ const learnAfter = 16
 
 // Glance reports what [Glance] reports of p.
 func (g *Glancer) Glance(p []byte) (Usage, bool) {
-	f := g.form.Load()
-	if f != nil {
+	if f := g.form.Load(); f != nil {
 		var c counts
 		if f.match(p, &c) {
 			return c.usage(), true
@@ -32,6 +32,15 @@ func (g *Glancer) Glance(p []byte) (Usage, bool) {
 			return Glance(p)
 		}
 	}
+	return g.learn(p)
+}
+
+// learn is [Glance], and keeps the form of p if that is good. Like that it stays out of
+// the frame of its caller: with the kilobytes of a reading in it every new goroutine
+// would grow its stack once more, for a match that does not need them.
+//
+//go:noinline
+func (g *Glancer) learn(p []byte) (Usage, bool) {
 	gl := glance{b: p, form: &form{}}
 	u, ok := gl.judge()
 	if ok && gl.form.finish(p) {
@@ -113,6 +122,13 @@ func (f *form) match(p []byte, c *counts) bool {
 // inside returns how much of the beginning of b is inside of a string that a quote
 // ends, or -1.
 func inside(b []byte) int {
+	if len(b) >= 8 { // most are short, and need no call
+		if found := special(b); found != 0 {
+			if n := bits.TrailingZeros64(found) >> 3; b[n] == '"' {
+				return n
+			}
+		}
+	}
 	n := bytes.IndexByte(b, '"')
 	if n <= 0 || bytes.IndexByte(b[:n], '\\') < 0 {
 		return n
