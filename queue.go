@@ -2,6 +2,7 @@ package steady
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,7 @@ type queue struct {
 	epoch           time.Time
 	readAt, plainAt atomic.Int64
 
-	mu       briefLock  // guards the rest
+	mu       sync.Mutex // guards the rest
 	latest   time.Time  // that anything was done, see clock
 	bucket   *bucket    // nil without a rate limit
 	tokens   *bucket    // of the model; nil without a limit
