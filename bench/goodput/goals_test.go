@@ -26,7 +26,7 @@ func TestSteadyReachesItsGoals(t *testing.T) {
 		{"S2b", 1, 0.93, 0.05},
 		{"S4", 0.95, 0.95, 0.03},
 		{"S5d", 0.95, 0.90, 0.05},
-		{"S10", 1, 0.97, 0.20},
+		{"S10", 0.985, 0.97, 0.25},
 	} {
 		t.Run(tt.scenario, func(t *testing.T) {
 			sc := sim.Scenarios()[slices.IndexFunc(sim.Scenarios(), func(s *sim.Scenario) bool { return s.Name == tt.scenario })]
