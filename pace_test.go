@@ -590,7 +590,7 @@ func TestThePaceOfALayerAloneIsKeptPerKey(t *testing.T) {
 		if full := 30 * 200; sent["quick"] < full*9/10 {
 			t.Errorf("%d calls to the quick model, want nearly %d: the pace of the other is not its own", sent["quick"], full)
 		}
-		if n := sent["slow rejected"]; n > 40 { // of 200 and some that it answers
+		if n := sent["slow rejected"]; n > 200 { // as many as it answers; without the pace it is 7800
 			t.Errorf("%d calls to the slow model rejected in the last 40s", n)
 		}
 	})
