@@ -213,20 +213,9 @@ func (b *breaker) count(err error) {
 // trips is gobreaker's ReadyToTrip. It is called with both locks held.
 func (b *breaker) trips(n gobreaker.Counts) bool {
 	c := &b.all.cfg
-	judged := b.period.successes() + uint64(n.TotalFailures)
-	return b.inARow >= c.inARow && (c.own || !b.byChance()) ||
-		judged >= uint64(c.minimum) && float64(n.TotalFailures) >= c.ratio*float64(judged)
-}
-
-// byChance reports whether a run of failures as long as this one can be chance: at
-// the share of the others that failed of late, it comes more often than once in a
-// million attempts. It is 5 in a row if no other failed, 8 after a fifth of them and
-// 11 after a quarter. b.mu must be held.
-func (b *breaker) byChance() bool {
-	passed, failed := b.period.lately(time.Now())
-	others := max(passed+failed, 64) - b.inARow
-	share := float64(max(0, failed-b.inARow)+1) / float64(max(0, others)+2)
-	return float64(b.inARow)*math.Log(share) > -13.8 // the logarithm of 1e-6
+	judged := b.period.successes.last(windowBuckets, b.period.age(time.Now())) + int(n.TotalFailures)
+	return b.inARow >= c.inARow && (c.own || !b.period.byChance(b.inARow)) ||
+		judged >= c.minimum && float64(n.TotalFailures) >= c.ratio*float64(judged)
 }
 
 // changed is gobreaker's OnStateChange. It is called with both locks held, so

@@ -18,19 +18,9 @@ type KeyFunc func(*http.Request) string
 // KeyByHost is the default [KeyFunc]: the host, with its port if the URL has one.
 func KeyByHost(req *http.Request) string {
 	if req.URL == nil {
-		return lower(req.Host)
+		return strings.ToLower(req.Host)
 	}
-	return lower(req.URL.Host)
-}
-
-// lower is strings.ToLower, for what is nearly always in lower case.
-func lower(host string) string {
-	for i := range len(host) {
-		if c := host[i]; 'A' <= c && c <= 'Z' || c >= 0x80 {
-			return strings.ToLower(host)
-		}
-	}
-	return host
+	return strings.ToLower(req.URL.Host)
 }
 
 // keyer is a KeyFunc with an identity, so that the layers that New gives the

@@ -3,6 +3,8 @@ package steady
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/pace"
 )
 
 // period is the time from one change of a breaker's state to the next. A result of
@@ -18,18 +20,7 @@ type period struct {
 	bucket  time.Duration // length of one
 	failing atomic.Bool   // a success would end a run of failures. Written with b.mu held
 
-	// Of each bucket the upper half is its age, in buckets since the beginning, and
-	// the lower half what it counts, so that one that is too old is emptied by the
-	// first success that needs its place.
-	buckets [windowBuckets]atomic.Uint64
-
-	failures [windowBuckets]tally // guarded by b.mu
-}
-
-// tally counts the failures of one bucket.
-type tally struct {
-	age uint64
-	n   int
+	successes, failures bucketed
 }
 
 // windowBuckets is into how many parts the window of a breaker is divided.
@@ -38,9 +29,29 @@ const windowBuckets = 10
 func (p *period) age(now time.Time) uint64 { return uint64(max(0, now.Sub(p.began)) / p.bucket) }
 
 // passed counts a success.
-func (p *period) passed(now time.Time) {
-	age := p.age(now)
-	at := &p.buckets[age%windowBuckets]
+func (p *period) passed(now time.Time) { p.successes.add(p.age(now)) }
+
+// failed counts a failure.
+func (p *period) failed(now time.Time) { p.failures.add(p.age(now)) }
+
+// byChance reports whether so long a run of failures can be chance at the share that
+// failed in this bucket and the one before, where attempts that are not known yet, up
+// to 64, count as passed. It is 5 in a row if no other failed, 8 after a fifth of them
+// and 11 after a quarter.
+func (p *period) byChance(run int) bool {
+	age := p.age(time.Now())
+	passed, failed := p.successes.last(2, age), p.failures.last(2, age)
+	return pace.ByChance(run, failed, max(passed+failed, 64))
+}
+
+// bucketed counts by buckets, without a lock. Of each the upper half is its age, in
+// buckets since the beginning, and the lower half what it counts, so that one that is
+// too old is emptied by the first result that needs its place.
+type bucketed [windowBuckets]atomic.Uint64
+
+// add counts one of that age.
+func (b *bucketed) add(age uint64) {
+	at := &b[age%windowBuckets]
 	for {
 		old := at.Load()
 		next := old + 1
@@ -56,38 +67,12 @@ func (p *period) passed(now time.Time) {
 	}
 }
 
-// successes returns how many are in the window.
-func (p *period) successes() (n uint64) {
-	age := p.age(time.Now())
-	for i := range p.buckets {
-		if b := p.buckets[i].Load(); b>>32+windowBuckets > age {
-			n += b & (1<<32 - 1)
+// last returns how many there are in the last n buckets, that of the given age included.
+func (b *bucketed) last(n, age uint64) (count int) {
+	for i := range b {
+		if at := b[i].Load(); at>>32+n > age {
+			count += int(at & (1<<32 - 1))
 		}
 	}
-	return n
-}
-
-// failed counts a failure. b.mu must be held.
-func (p *period) failed(now time.Time) {
-	age := p.age(now)
-	at := &p.failures[age%windowBuckets]
-	if at.age != age {
-		*at = tally{age: age}
-	}
-	at.n++
-}
-
-// lately returns how many have passed and failed in this bucket and the one
-// before. b.mu must be held.
-func (p *period) lately(now time.Time) (passed, failed int) {
-	age := p.age(now)
-	for i := range p.buckets {
-		if b := p.buckets[i].Load(); b>>32+2 > age {
-			passed += int(b & (1<<32 - 1))
-		}
-		if f := p.failures[i]; f.age+2 > age {
-			failed += f.n
-		}
-	}
-	return passed, failed
+	return count
 }

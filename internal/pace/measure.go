@@ -113,16 +113,19 @@ func (c *cycle) rate(now time.Time) float64 {
 // run is how many in a row were refused, the latest included.
 func (h *history) run() int { return bits.TrailingZeros64(^h.bits) }
 
-// allFail reports whether the run is one that chance does not explain: at the share
-// of the others that were refused, one as long comes about once in a million attempts.
-// That is four in a row if no other was refused, 9 after 10 others, 15 after 20.
+// allFail reports whether the run is one that chance does not explain.
 func (h *history) allFail() bool {
 	run := h.run()
-	if run < 4 {
-		return false
-	}
-	share := float64(h.refused(64)-run+1) / float64(64-run+2)
-	return float64(run)*math.Log(share) < -13.8 // the logarithm of 1e-6
+	return run >= 4 && !ByChance(run, h.refused(64), 64)
+}
+
+// ByChance reports whether chance explains a run of failures at the end of so many
+// attempts: at the share of the others that failed, one as long comes more often than
+// about once in a million attempts. Of 64 attempts it does not explain 4 in a row if no
+// other failed, 9 if ten others did, or 16 if twenty did.
+func ByChance(run, failed, attempts int) bool {
+	share := float64(max(0, failed-run)+1) / float64(max(0, attempts-run)+2)
+	return float64(run)*math.Log(share) >= -13.8 // the logarithm of 1e-6
 }
 
 // refused is how many of the last n attempts were refused.
