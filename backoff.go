@@ -113,3 +113,14 @@ func worthRetrying(err error) bool {
 	ok, _ := retryablehttp.DefaultRetryPolicy(context.Background(), nil, &url.Error{Op: "Attempt", Err: err})
 	return ok
 }
+
+// ownWait is the next wait of c, if the server has named none.
+func (c *retryCall) ownWait() time.Duration {
+	b := &c.cfg.backoff
+	least := b.first
+	if c.verdict.status == http.StatusServiceUnavailable && least <= b.longest/2 {
+		least *= 2
+	}
+	c.last = b.next(c.attempts, least, c.last)
+	return c.last
+}

@@ -289,13 +289,3 @@ func (c *retryCall) delay(now time.Time) bool {
 	c.late(byDeadline)
 	return false
 }
-
-func (c *retryCall) ownWait() time.Duration {
-	b := &c.cfg.backoff
-	least := b.first
-	if c.verdict.status == http.StatusServiceUnavailable && least <= b.longest/2 {
-		least *= 2
-	}
-	c.last = b.next(c.attempts, least, c.last)
-	return c.last
-}

@@ -60,17 +60,22 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		ended := w.sleep(min(wait, left))
 		q.mu.Lock()
 		now = q.clock(time.Now())
-		switch {
-		case w.Left(): // let go
+		if w.Left() { // let go
 			return nil
-		case !ended:
-		case errors.Is(p.c.Context.Err(), context.Canceled):
-			return contextError(p.c.Context)
-		default:
-			_, byDeadline = q.patience(w, by, now)
-			return q.refusal(w, by, forever, byDeadline, now)
+		}
+		if ended {
+			return q.ended(w, by, now)
 		}
 	}
+}
+
+// ended returns the error for w, whose context is done. q.mu must be held.
+func (q *queue) ended(w *waiter, by holdBy, now time.Time) error {
+	if ctx := w.p.c.Context; errors.Is(ctx.Err(), context.Canceled) {
+		return contextError(ctx)
+	}
+	_, byDeadline := q.patience(w, by, now)
+	return q.refusal(w, by, forever, byDeadline, now)
 }
 
 // letGo lets all go whose turn has come, and then the next one look. Were each of

@@ -54,9 +54,13 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		}
 		p.silentFrom, p.hold.mute = time.Time{}, time.Time{}
 	}
-	if a.heard { // it was accepted, and broke later
-		return
+	if !a.heard { // else it was accepted, and broke later
+		p.unanswered(now, a, o, hinted)
 	}
+}
+
+// unanswered learns from an attempt that ended without an answer.
+func (p *Pace) unanswered(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	if o != Unknown {
 		took := now.Sub(a.at).Seconds()
 		p.saying += 0.1 * (took - p.saying)
