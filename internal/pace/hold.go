@@ -158,7 +158,7 @@ func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
 
 // resume ends the hold.
 func (p *Pace) resume(now time.Time) {
-	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second {
+	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second && p.chance() == 0 {
 		p.rate.searching = true // after an outage nothing is known for sure
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}

@@ -94,7 +94,11 @@ func (p *Pace) waited(now time.Time) time.Duration {
 // used reports whether so much of the rate, but for what is refused, has been used
 // that it may grow.
 func (p *Pace) used(now time.Time) bool {
-	return p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now)
+	share := p.chance()
+	if share == 0 {
+		share = p.recent.share()
+	}
+	return p.rate.value()*(1-share) < 1.5*p.accepted.rate(now)
 }
 
 // grow moves the limit that the head of the queue waited for.

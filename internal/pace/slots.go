@@ -135,7 +135,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	if s.on {
-		return p.refusedForSlots(now, a, served)
+		return p.refusedForSlots(now, a, k, served)
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
 	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
@@ -154,12 +154,12 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 
 // refusedForSlots takes the refusal of a while the cap is on, and reports whether
 // the cap explains it.
-func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
+func (p *Pace) refusedForSlots(now time.Time, a *Pass, k kind, served int) bool {
 	s := &p.slots
 	if float64(a.flying) > s.cap.base {
 		s.doubt.closed()
 	}
-	if p.recent.refused(64) > 40 { // the cap does not help
+	if p.recent.refused(64) > 40 || s.most < fewSlots && p.luck[k].recent.refused(16) > 6 { // the cap does not help
 		s.reset()
 		return false
 	}
