@@ -29,7 +29,11 @@ func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
-	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && p.recent.run() >= 3 && named >= 2 && named*p.accepted.rate(now) >= 8 {
+	enough, many := 3, 8.0
+	if p.window.known(now) {
+		enough, many = 1, 2
+	}
+	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && p.recent.run() >= enough && named >= 2 && named*p.accepted.rate(now) >= many {
 		return true
 	}
 	return p.recent.allFail() && a.at.Sub(p.recent.from) >= 3*p.settle()

@@ -300,7 +300,7 @@ func TestPaceComesBackAfterATrialThroughAnOutage(t *testing.T) {
 	r.run(30*time.Second, 60)
 	p := r.p
 	p.bet = bet{
-		on: true, from: Pass{seq: p.seq}, rate: 45, proven: true,
+		on: true, from: Pass{seq: p.seq}, rate: 45, held: 45, proven: true,
 		low: sample{sent: 40}, trial: trial{on: true, number: 1, share: 0.4, passed: 9},
 	}
 	p.changed = change{after: p.seq}

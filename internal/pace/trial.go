@@ -44,7 +44,7 @@ func (p *Pace) tryAt(now time.Time, r float64) {
 	t.number++
 	t.on, t.share, t.sent = true, min(0.9, b.low.refused[t.about]/b.low.sent), b.low.sent
 	b.low = sample{}
-	p.rate = limit{base: r}
+	p.rate = found(r, 1)
 	p.applyDrained(now)
 	p.rateChanged(now)
 }
@@ -87,9 +87,9 @@ func (p *Pace) findChance(now time.Time) {
 // findSpeed ends a trial that says that we were too fast. Unless it is the second one
 // to say so, the trouble may have ended while it went on: see wayBack.
 func (p *Pace) findSpeed(now time.Time) {
-	t, before, proven := p.bet.trial, p.bet.rate, p.bet.proven
+	t, before, held, proven := p.bet.trial, p.bet.rate, p.bet.held, p.bet.proven
 	r := max(p.perSecond(now), t.passed, 0.3*before)
-	again := p.seq < p.slowed.until
+	again := p.slowed.from > 0
 	p.luck[t.about].drop()
 	if !again {
 		p.slowed.from = before
@@ -98,8 +98,8 @@ func (p *Pace) findSpeed(now time.Time) {
 	p.bet, p.changed.after = bet{}, p.seq
 	p.cycle = cycle{start: r}
 	p.setRate(now, r)
-	if !again && proven {
-		p.rate = wayBack(r, before)
+	if !again && proven && held > r {
+		p.rate = wayBack(r, held)
 	}
 }
 
