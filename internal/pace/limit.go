@@ -101,10 +101,21 @@ func (p *Pace) used(now time.Time) bool {
 	return p.rate.value()*(1-share) < 1.5*p.accepted.rate(now)
 }
 
+// searchOn goes on with the search if one refusal ever has ended it: one may be chance.
+func (p *Pace) searchOn(now time.Time) {
+	if p.refused == 1 && !p.rate.searching && p.says != computed && p.seq > p.changed.after+lone && now.After(p.changed.calm) {
+		p.rate = limit{base: p.rate.value(), searching: true}
+		p.dropBet()
+	}
+}
+
+const lone = 16 // attempts without a second refusal after the first
+
 // grow moves the limit that the head of the queue waited for.
 func (p *Pace) grow(now time.Time) {
 	p.accepted.add(now, 1)
 	p.forget()
+	p.searchOn(now)
 	switch p.held {
 	case byRate:
 		dt := min(p.waited(now), time.Duration(2e9/p.perSecond(now))) // the rate keeps nobody for longer: who waited has left
