@@ -14,6 +14,7 @@ import (
 type slots struct {
 	cap    limit // of the attempts that are out, some of which are already over at the provider
 	on     bool
+	says   kind      // the refusals that tell of them
 	before float64   // the rate before they were believed in
 	cut    uint64    // the last attempt sent before the latest cut
 	most   int       // no more slots than this, by the refusals
@@ -135,7 +136,10 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	if s.on {
-		return p.refusedForSlots(now, a, k, served)
+		return k == s.says && p.refusedForSlots(now, a, served)
+	}
+	if k != s.says {
+		s.says, s.fits = k, 0
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
 	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
@@ -154,12 +158,12 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 
 // refusedForSlots takes the refusal of a while the cap is on, and reports whether
 // the cap explains it.
-func (p *Pace) refusedForSlots(now time.Time, a *Pass, k kind, served int) bool {
+func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 	s := &p.slots
 	if float64(a.flying) > s.cap.base {
 		s.doubt.closed()
 	}
-	if p.recent.refused(64) > 40 || s.most < fewSlots && p.luck[k].recent.refused(16) > 6 { // the cap does not help
+	if p.recent.refused(64) > 40 || s.most < fewSlots && p.luck[s.says].recent.refused(16) > 6 { // the cap does not help
 		s.reset()
 		return false
 	}
