@@ -46,8 +46,9 @@ func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
 	}
 	c := p.cycle.rate(a.at)
 	if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
-		c = max(math.Sqrt(c*v), p.accepted.rate(now)) // the provider's bucket may have flowed over meanwhile
+		c = math.Sqrt(c * v) // the provider's bucket may have flowed over meanwhile
 	}
+	c = max(c, p.accepted.rate(now))
 	p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
 	b.low.halve()
 	p.cycle = cycle{start: p.perSecond(now)}

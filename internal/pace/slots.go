@@ -135,8 +135,11 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 		return false
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
-	if s.on {
-		return k == s.says && p.refusedForSlots(now, a, served)
+	switch {
+	case s.on && k == s.says:
+		return p.refusedForSlots(now, a, served)
+	case s.on: // nor is it for speed, which is kept down by the slots
+		return p.perSecond(now)*p.answer.mean > float64(s.most) && p.luck[k].recent.refused(16) <= 8
 	}
 	if k != s.says {
 		s.says, s.fits = k, 0
