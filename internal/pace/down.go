@@ -11,6 +11,7 @@ func (p *Pace) Down(now time.Time, down bool) {
 	switch {
 	case down && !p.down:
 		p.undoCuts()
+		p.doubtHold()
 		p.hold = hold{after: p.seq}
 		p.downAt = now
 	case !down && p.down:

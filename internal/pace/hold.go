@@ -78,9 +78,10 @@ const strange = 60
 
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	p.undoCuts()
+	p.doubtHold()
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
 		p.window.usedUp(now, float64(p.seq-p.refused))
-		if hinted == 0 && p.window.known(now) { // going about evenly saves most probes
+		if hinted < 2*time.Second && p.window.known(now) { // going about evenly saves most probes
 			p.backAt(1.3 * p.window.rate)
 		}
 	}
@@ -89,6 +90,17 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now, mute: p.silentFrom}
 	p.nextProbe(now, hinted)
+}
+
+// doubtHold forgets what was taken for chance if a hold follows soon upon another:
+// those refusals in a row are no outage, nor chance.
+func (p *Pace) doubtHold() {
+	if p.hold.after == 0 || p.seq > p.hold.after+64 {
+		return
+	}
+	for i := range p.luck {
+		p.luck[i].drop()
+	}
 }
 
 // undoCuts forgets the latest cuts, which were but the beginning of an outage.
