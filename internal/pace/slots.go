@@ -141,8 +141,11 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	case s.on: // nor is it for speed, which is kept down by the slots
 		return p.perSecond(now)*p.answer.mean > float64(s.most) && p.luck[k].recent.refused(16) <= 8
 	}
+	if s.fits == 0 {
+		s.says = k
+	}
 	if k != s.says {
-		s.says, s.fits = k, 0
+		return false
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
 	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
