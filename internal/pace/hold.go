@@ -179,7 +179,6 @@ func (p *Pace) resume(now time.Time) {
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
-	p.slots.fits = 0 // what was refused before was not refused for want of a slot
 	for i := range p.luck {
 		p.luck[i].since(p.seq)
 	}

@@ -148,7 +148,8 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 		return false
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
+	same := uint64(p.recent.run()) > a.seq-s.struck.seq // nothing was accepted since the one before
+	if p.answer.mean == 0 || same || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}
 	s.on, s.strikes, s.before = true, 0, p.bet.rate // the rate was not to blame
