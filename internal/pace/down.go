@@ -10,8 +10,12 @@ import (
 func (p *Pace) Down(now time.Time, down bool) {
 	switch {
 	case down && !p.down:
-		p.undoCuts()
 		p.doubtHold()
+		if now.Sub(p.hold.resumed) < 10*time.Second { // no outage, then: we were too fast
+			p.dropBet()
+		} else {
+			p.undoCuts()
+		}
 		p.hold = hold{after: p.seq}
 		p.downAt = now
 	case !down && p.down:

@@ -67,9 +67,9 @@ func (l *limit) value() float64 {
 // advance moves t on by one attempt that had to wait for this limit, dt after the one
 // before: back at the base in 2 s or, where attempts are few, in 30 attempts or 8 s.
 // Where the limit was before nothing was refused, time alone counts: it has risen.
-func (l *limit) advance(dt time.Duration) {
+func (l *limit) advance(dt, doubling time.Duration) {
 	if l.searching {
-		l.base *= math.Exp2(min(dt, 250*time.Millisecond).Seconds() / 0.25)
+		l.base *= math.Exp2(min(dt, doubling).Seconds() / doubling.Seconds())
 		return
 	}
 	x := dt.Seconds() / comeback
@@ -123,7 +123,7 @@ func (p *Pace) grow(now time.Time) {
 			dt /= 2
 		}
 		if !p.bet.trial.on && (p.used(now) || p.seq < 20) {
-			p.rate.advance(dt)
+			p.rate.advance(dt, max(250*time.Millisecond, time.Duration(1.5e9*p.saying)))
 			p.arrive()
 			if p.cfg.Without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)
