@@ -57,7 +57,7 @@ type GaveUp struct {
 type LimitWaited struct {
 	Key  string
 	Cost int           // in tokens of the rate limit
-	Wait time.Duration // that it waited
+	Wait time.Duration // that it waited, also when it was refused then
 	Err  error         // why it was refused; nil when its turn came
 }
 

@@ -47,7 +47,6 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		left, byDeadline := q.patience(w, by, now)
 		slow := q.maybeSlow(by, byDeadline, now)
 		if wait <= 0 || left <= 0 && slow && !w.shed && q.unheard(p, now) {
-			p.waited = now.Sub(w.came)
 			return nil
 		}
 		if left <= 0 || w.shed || wait != forever && wait > left && !slow {
@@ -63,6 +62,7 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		if w.Left() { // let go
 			return nil
 		}
+		p.waited = now.Sub(w.came)
 		if ended {
 			return q.ended(w, by, now)
 		}
