@@ -242,7 +242,8 @@ func (p *breakerPass) again(*http.Request) error {
 	return nil
 }
 
-func (p *breakerPass) pays(verdict) bool { return false }
+func (p *breakerPass) pays(verdict) bool   { return false }
+func (p *breakerPass) spares(verdict) bool { return false } // that is for the queue, which keeps calls
 
 func (p *breakerPass) ended(v verdict) { p.settle(v.outcome, v.at) }
 

@@ -18,6 +18,11 @@ type limitPass struct {
 	charge *charge       // in tokens of the model, if that matters
 	waited time.Duration // for the last turn
 
+	// A probe that fails puts its call back into the line as if it had not left.
+	probe holdBy        // what the attempt under way asks about, if it is one
+	since time.Time     // when the wait began that goes on then; zero if none does
+	past  time.Duration // the queue's troubled time before that
+
 	// Of the attempt under way. The queue's mu guards it.
 	pass    pace.Pass
 	learned bool // the pace knows what became of it
@@ -73,7 +78,12 @@ func (p *limitPass) withdraw() {
 	}
 }
 
-func (p *limitPass) ended(v verdict) { p.release(v) }
+func (p *limitPass) ended(v verdict) {
+	if !p.spares(v) {
+		p.since = time.Time{}
+	}
+	p.release(v)
+}
 
 func (p *limitPass) bodyEnded(v verdict) {
 	v.header = nil // it has been read, and is the caller's since
@@ -86,6 +96,19 @@ func (p *limitPass) bodyEnded(v verdict) {
 func (p *limitPass) pays(v verdict) bool {
 	q := p.underWay()
 	return q != nil && q.pace != nil && (v.outcome == outcomeRejected || v.outcome == outcomeOverloaded && q.brownOut.Load())
+}
+
+// spares reports whether the attempt under way was a probe, and what holds the queue
+// goes on holding it after v. It is nothing that the call has asked for: it keeps its
+// place in line and its attempts, and its patience bounds how often it is sent.
+func (p *limitPass) spares(v verdict) bool {
+	switch p.probe {
+	case byBreaker:
+		return v.outcome.bad()
+	case byPace:
+		return v.outcome.bad() || v.outcome == outcomeRejected
+	}
+	return false
 }
 
 // underWay returns the queue in which the attempt under way counts, or nil.

@@ -30,6 +30,7 @@ type RetryScheduled struct {
 	Class   string        // as in AttemptEnded
 	Wait    time.Duration // before the next
 	Hinted  bool          // whether the server named the wait
+	Probe   bool          // whether the attempt was a probe, which counts for none of MaxAttempts
 }
 
 // GaveUp reports that [Retry] sends a call no more, although it has failed. There is
@@ -123,7 +124,7 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 		return slog.LevelInfo, "steady: retry scheduled", []slog.Attr{
 			slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
 			slog.String("outcome", e.Outcome), slog.String("class", e.Class),
-			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
+			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), slog.Bool("probe", e.Probe), errorAttr(e.Err),
 		}
 	case GaveUp:
 		return e.level(), "steady: gave up", []slog.Attr{

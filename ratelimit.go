@@ -103,15 +103,17 @@ func (f queueOption) applyLimit(c *limitConfig) { f(c) }
 // MaxWait sets how long a call may wait for its turn under the limits that you
 // set, on the rate, the tokens and the number in flight, and under the pace that is
 // learned ([WithPace]). A call whose wait is known to be longer is refused at once,
-// with [ErrRateLimited], and costs nothing. The default is the [Patience]; a batch
-// that is submitted all at once may want hours. 0 means never to wait for a limit.
+// with [ErrRateLimited], and costs nothing. The default is the [Patience]. 0
+// means never to wait for a limit. It does not cover outages, so that a batch that is
+// submitted all at once wants hours of both: MaxWait(time.Hour), Patience(time.Hour).
 func MaxWait(d time.Duration) QueueOption {
 	return queueOption(func(c *limitConfig) { c.maxWait, c.maxWaitSet = d, true })
 }
 
 // Patience sets how long a call may wait in the queue because of the provider:
 // while its breaker is open or it rejects everything, until a probe has succeeded,
-// and in the second and a half after that in which the queue gathers pace. It is
+// and in the second and a half after that in which the queue gathers pace. A call that
+// goes as the probe, and fails, waits on as if it had not left. It is
 // also the default of [MaxWait], and then bounds both waits together. A call whose
 // wait is known to be longer is refused at once, with [ErrBreakerOpen] when the
 // breaker holds the queue and with [ErrRateLimited] when the pace does. While all that

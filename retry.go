@@ -60,8 +60,11 @@ func (c *retryConfig) validate() error {
 	return errors.Join(append(f, c.keyer.validate())...)
 }
 
-// MaxAttempts sets how many attempts a call may have in all, whatever they fail
-// of. The default is 6; 1 means no retries.
+// MaxAttempts sets how many attempts a call may have, whatever they fail of. The
+// default is 6; 1 means no retries. In [New] a probe that fails is none of them: it
+// asks for all who wait whether the provider is back, and the call goes on waiting as
+// if it had not been sent. So a call is sent at most n times on its own behalf, and
+// besides as a probe while its [Patience] lasts: one call at a time, every [OpenFor].
 func MaxAttempts(n int) RetryOption {
 	return retryOption(func(c *retryConfig) { c.maxAttempts = n })
 }
@@ -73,9 +76,11 @@ func Delays(first, longest time.Duration) RetryOption {
 	return retryOption(func(c *retryConfig) { c.backoff.first, c.backoff.longest = first, longest })
 }
 
-// Within bounds how long Retry goes on: no re-send begins later than total after
-// the call came to it. It does not cut an attempt that is under way. The default
-// is 90 seconds. The request's own deadline holds besides.
+// Within bounds how long Retry goes on: there is no re-send once the attempts of a
+// call and the backoff between them have taken total. It does not cut an attempt that
+// is under way. Waits in the queue do not count, neither the first one nor those
+// before a re-send, and no probe that failed: [MaxWait] and [Patience] bound those.
+// The default is 90 seconds. The request's own deadline holds besides.
 func Within(total time.Duration) RetryOption {
 	return retryOption(func(c *retryConfig) { c.within = total })
 }
@@ -237,7 +242,7 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	}
 	gates, key, body := outer.take(), t.cfg.keyer.key(outer, req), outer.newReplay()
 	c := &retryCall{
-		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: gates, began: outer.at, key: key, body: body,
+		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: gates, began: outer.at, went: outer.at, key: key, body: body,
 	}
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)

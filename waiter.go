@@ -28,7 +28,10 @@ func (w *waiter) rouse() {
 // wait puts p in line until its turn comes or cannot come in time. It is called
 // with q.mu held and returns without.
 func (q *queue) wait(p *limitPass, now time.Time) error {
-	w := &waiter{p: p, came: now, past: q.trouble.total(now), wake: make(chan struct{}, 1)}
+	if p.since.IsZero() {
+		p.since, p.past = now, q.trouble.total(now)
+	}
+	w := &waiter{p: p, came: p.since, past: p.past, wake: make(chan struct{}, 1)}
 	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
 	defer q.mu.Unlock()
 	if err := q.hopeless(w, now); err != nil {
@@ -165,6 +168,7 @@ func (q *queue) maybeSlow(by holdBy, byDeadline bool, now time.Time) bool {
 // unheard lets p go although the pace holds the queue, or the ramp after that, if
 // nothing else speaks against it. q.mu must be held.
 func (q *queue) unheard(p *limitPass, now time.Time) bool {
+	p.probe = byNobody
 	return !q.full() && q.lacking(p, now) <= 0 && q.admit(p, now)
 }
 
