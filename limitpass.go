@@ -53,21 +53,27 @@ func (p *limitPass) await(now time.Time) error {
 			p.release(verdict{outcome: outcomeRefused, err: err})
 		}
 	}
-	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
-		p.tell(o, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil || q.news.any.Load()) {
+		p.tell(o, q, err)
 	}
 	return err
 }
 
-// tell tells o of e. When o panics, nobody comes for what the holder has given.
-func (p *limitPass) tell(o Observer, e LimitWaited) {
+// tell tells o how the wait in q, nil if there was none, has ended. When o panics,
+// nobody comes for what the holder has given.
+func (p *limitPass) tell(o Observer, q *queue, err error) {
 	told := false
 	defer func() {
 		if !told {
 			p.withdraw()
 		}
 	}()
-	o.Observe(p.c.Context, e)
+	if q != nil {
+		q.tellNews()
+	}
+	if p.waited > 0 || err != nil {
+		o.Observe(p.c.Context, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+	}
 	told = true
 }
 
@@ -118,6 +124,15 @@ func (p *limitPass) underWay() *queue { return p.q.Load() }
 func (p *limitPass) release(v verdict) {
 	if q := p.q.Swap(nil); q != nil {
 		q.leave(p, &v)
+	}
+}
+
+// undo gives back what p holds after a panic, and resp, which nobody gets.
+func (p *limitPass) undo(resp *http.Response) {
+	p.withdraw()
+	p.release(verdict{outcome: outcomeFailed})
+	if resp != nil {
+		resp.Body.Close()
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/pace"
 )
 
 // An Observer hears what the layers decide, as they decide it.
@@ -15,8 +17,8 @@ type Observer interface {
 	Observe(context.Context, Event)
 }
 
-// Event is one of [RetryScheduled], [GaveUp], [LimitWaited], [BreakerChanged] and
-// [AttemptEnded]. There may be more one day: a type switch should pass over
+// Event is one of [RetryScheduled], [GaveUp], [LimitWaited], [BreakerChanged],
+// [PaceChanged] and [AttemptEnded]. There may be more one day: a type switch should pass over
 // those that it does not know.
 type Event interface{ event() }
 
@@ -69,6 +71,27 @@ type BreakerChanged struct {
 	From, To string
 }
 
+// PaceChanged reports that the learned pace of a key went from one state to another:
+// "search", "rate", "trial", "chance", "slots" or "hold", as in [KeyState].
+//
+// Reason is "refused" (a limit on the rate was met), "in flight" (one on the attempts
+// under way was), "slow" (first bytes come late with so many under way), "no slots" (it
+// was no limit on those after all), "doubt" (to go slower has not helped, and so a trial
+// begins), "trial" (that has ended), "no chance" (the share that was refused whatever we
+// did has changed), "rejected" (everything is, by 429), "failed" (everything does),
+// "silence" (nothing is heard), "probe" (one has passed, which ends the hold) or
+// "breaker" (that holds the queue instead).
+type PaceChanged struct {
+	Key       string
+	From, To  string
+	Reason    string    // see above
+	Pace      float64   // attempts a second that are allowed, as in KeyState
+	Slots     int       // attempts under way that are allowed, as in KeyState
+	InFlight  int       // attempts under way
+	Waiting   int       // calls in the queue
+	HeldUntil time.Time // when the next probe may go, as in KeyState
+}
+
 // AttemptEnded reports that an attempt is over, its body included.
 //
 // Outcome is "ok", "declined" (a 4xx that is about the request), "rejected"
@@ -93,6 +116,7 @@ func (RetryScheduled) event() {}
 func (GaveUp) event()         {}
 func (LimitWaited) event()    {}
 func (BreakerChanged) event() {}
+func (PaceChanged) event()    {}
 func (AttemptEnded) event()   {}
 
 // ObserverFunc makes an [Observer] of a function.
@@ -102,9 +126,9 @@ type ObserverFunc func(context.Context, Event)
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
 // LogTo returns an [Observer] that logs to l: at Warn a call that is refused its
-// turn, one that is given up although another attempt was wanted, and a breaker
-// that opens; at Info each retry, and what else a breaker does; at Debug all the
-// rest. It logs no header, no body and no URL; of an error that net/http made it
+// turn, one that is given up although another attempt was wanted, a breaker that
+// opens and a pace that holds the queue; at Info each retry, and what else breakers
+// and paces do; at Debug all the rest. It logs no header, no body and no URL; of an error that net/http made it
 // logs what is behind the URL. It panics on a nil l, rather than at the first event.
 func LogTo(l *slog.Logger) Observer {
 	if l == nil {
@@ -146,6 +170,15 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 		}
 		return level, "steady: breaker changed", []slog.Attr{
 			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To),
+		}
+	case PaceChanged:
+		level = slog.LevelInfo
+		if e.To == pace.Hold.String() {
+			level = slog.LevelWarn
+		}
+		return level, "steady: pace changed", []slog.Attr{
+			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To), slog.String("reason", e.Reason),
+			slog.Float64("pace", e.Pace), slog.Int("slots", e.Slots), slog.Int("in_flight", e.InFlight), slog.Int("waiting", e.Waiting),
 		}
 	case AttemptEnded:
 		return slog.LevelDebug, "steady: attempt ended", []slog.Attr{

@@ -42,6 +42,7 @@ type queue struct {
 	trouble  trouble
 	ramp     ramp
 	gone     bool // retired: whoever finds it looks up another
+	news     news
 }
 
 // forever is the wait for what no clock brings.
@@ -49,6 +50,9 @@ const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
 	q := &queue{key: key, cfg: cfg, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
+	if q.pace != nil {
+		q.news.state = q.pace.State()
+	}
 	if cfg.limited {
 		q.bucket = newBucket(cfg.rate, cfg.burst)
 		if cfg.initialSet {
@@ -129,6 +133,7 @@ func (q *queue) admit(p *limitPass, now time.Time) bool {
 	if q.pace != nil {
 		p.pass = q.pace.Sent(now)
 		q.pace.Spent(now, &p.pass, p.reserved())
+		q.note(now)
 	}
 	return true
 }
@@ -150,6 +155,7 @@ func (q *queue) leave(p *limitPass, v *verdict) { q.over(p, v, false) }
 func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	now := orNow(v.at)
 	left := q.quotas(v.header, now, v.outcome)
+	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now = q.clock(now)
@@ -171,6 +177,7 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 // look notes what the holder says now, so that a hold and its ramp begin when
 // they begin and not when the next call comes, and lets the next waiter look.
 func (q *queue) look() {
+	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
@@ -207,7 +214,9 @@ func (q *queue) state(s *KeyState) {
 	s.InFlight, s.Waiting = q.inFlight, q.line.Len()
 	if q.pace != nil {
 		s.Pace, s.Slots = q.pace.Limits(q.clock(time.Now()))
+		s.PaceState = q.pace.State().String()
 	}
+	s.HeldUntil = q.heldUntil(time.Now())
 }
 
 // retire makes an idle queue unusable. A full bucket is no different from a new

@@ -198,13 +198,18 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
 	}
 	sent := p.weigh(req)
+	var (
+		resp *http.Response
+		err  error
+	)
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
-			p.release(verdict{outcome: outcomeFailed})
+			p.undo(resp)
 		}
 	}()
-	if err := p.await(c.seen()); err != nil {
+	if err = p.await(c.seen()); err != nil {
+		returned = true
 		c.closeBody(sent)
 		return nil, err
 	}
@@ -212,18 +217,18 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		c.at = time.Since(c.began)
 	}
 	c.register(p)
-	resp, err := c.down(&t.below, sent)
-	returned = true
+	resp, err = c.down(&t.below, sent)
 	p.returned.Store(true)
 	if made {
 		c.leave(req, resp)
 	}
 	if err != nil {
 		p.failed(err)
-		return nil, err
+	} else {
+		p.answered(resp)
 	}
-	p.answered(resp)
-	return resp, nil
+	returned = true
+	return resp, err
 }
 
 func (t *limitTransport) CloseIdleConnections() { closeIdle(t.below.next) }

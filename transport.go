@@ -90,8 +90,20 @@ type KeyState struct {
 	Waiting  int     // calls in the queue
 	Breaker  string  // "closed", "open" or "half-open"
 	Budget   float64 // re-sends that the retry budget would allow now
-	Pace     float64 // attempts a second that the learned pace allows, 0 while it knows no limit
+	Pace     float64 // attempts a second that the learned pace allows, 0 while it knows no limit; see HeldUntil
 	Slots    int     // attempts under way that the learned pace allows, 0 while it knows no limit
+
+	// PaceState is what the learned pace is doing, in the words of docs/pace.md: "search"
+	// (no limit was met yet), "rate" (so many a second), "trial" (deliberately slow for a
+	// while, to see whether that helps), "chance" (a share is refused whatever we do),
+	// "slots" (so many under way) or "hold" (nothing passes). It is empty with [NoPace].
+	PaceState string
+
+	// HeldUntil is when the next probe may go, while the queue is held: by the breaker
+	// when Breaker is not "closed", by the pace when PaceState is "hold". It is zero when
+	// that is now, when a probe is out, and when nothing is held. While a queue is held
+	// nothing but probes goes, and Pace is the one from before.
+	HeldUntil time.Time
 }
 
 // State returns the state of every key that the transport remembers, sorted by

@@ -58,9 +58,7 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		if calm := q.trouble.calm.Sub(now); by == byNobody && calm > 0 {
 			left = min(left, calm) // then its wait has other bounds
 		}
-		q.mu.Unlock()
-		ended := w.sleep(min(wait, left))
-		q.mu.Lock()
+		ended := q.pause(w, min(wait, left))
 		now = q.clock(time.Now())
 		if w.Left() { // let go
 			return nil
@@ -120,6 +118,23 @@ func (q *queue) turnOf(w *waiter, now time.Time) (wait time.Duration, by holdBy)
 		next.rouse()
 	}
 	return forever, q.trouble.by
+}
+
+// pause has w sleep, with q.mu free, and tells before that what others may wait long to
+// tell. When an observer panics, what w was let go with is given back by who recovers.
+// q.mu must be held.
+func (q *queue) pause(w *waiter, d time.Duration) (ended bool) {
+	q.mu.Unlock()
+	told := false
+	defer func() {
+		q.mu.Lock()
+		if !told && w.Left() {
+			w.p.q.Store(q)
+		}
+	}()
+	q.tellNews()
+	told = true
+	return w.sleep(d)
 }
 
 // sleep waits for d or to be roused, and reports whether the call ended.
