@@ -95,7 +95,7 @@ func TestTheRetryBudgetIsKeptPerKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := statuses(503)
 		rt := must(t)(steady.New(steady.WithBase(base), neverTrips(),
-			steady.WithRetry(steady.RetryBudget(0, 0), steady.MaxAttempts(11), steady.Delays(1, 1))))
+			steady.WithRetry(steady.RetryBudget(0, 0), steady.MaxAttempts(11), steady.Delays(ms, ms))))
 		for _, tt := range []struct {
 			host string
 			want int

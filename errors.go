@@ -227,6 +227,17 @@ func (f *flaws) missing(is bool) bool {
 	return is
 }
 
+// short adds a flaw if d, which opt(d) sets, is negative or so short that its unit must
+// have been forgotten.
+func (f *flaws) short(d time.Duration, opt string) {
+	f.add(d != 0 && d < time.Millisecond, "%s(%v): must be 0 or at least 1ms", opt, d)
+}
+
+// tooShort is short where 0 makes no sense either.
+func (f *flaws) tooShort(d time.Duration, opt string) {
+	f.add(d < time.Millisecond, "%s(%v): must be at least 1ms", opt, d)
+}
+
 // must panics on an invalid option of a layer: the caller wrote it into the
 // program, as with time.NewTicker(0). New returns the same error instead.
 func must(err error) {

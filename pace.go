@@ -42,10 +42,11 @@ func WithPace(opts ...PaceOption) QueueOption {
 	return queueOption(func(c *limitConfig) {
 		c.pace = paceConfig{on: true}
 		for _, opt := range opts {
-			if !c.nils.missing(opt == nil) {
+			if !c.amiss.missing(opt == nil) {
 				opt.applyPace(&c.pace)
 			}
 		}
+		c.amiss.add(!c.pace.on && c.pace.pool, "NoPace and AdaptivePool: contradict each other: give one of them")
 	})
 }
 

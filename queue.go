@@ -82,6 +82,12 @@ func (t *limitTransport) join(p *limitPass, now time.Time) (*queue, error) {
 				return q, nil
 			}
 		}
+		if check := q.cfg.check; check != nil {
+			if err := check(p.c.Context); err != nil { // it would wait for nothing
+				q.mu.Unlock()
+				return q, err
+			}
+		}
 		return q, q.wait(p, q.clock(time.Now()))
 	}
 }

@@ -17,23 +17,25 @@ type limitOption func(*limitConfig)
 func (f limitOption) applyLimit(c *limitConfig) { f(c) }
 
 type limitConfig struct {
-	nils         flaws   // nil options
+	amiss        flaws   // nil options, and such as contradict each other
 	limited      bool    // by rate and burst
 	endless      bool    // a rate without end was asked for
 	rate         float64 // per second
 	burst        int
-	initial      int  // how full the bucket is at first
-	initialSet   bool // else it is full
-	maxInFlight  int  // 0 without a limit
-	perMinute    int  // tokens of the model; 0 without a limit
+	initial      int    // how full the bucket is at first
+	initialSet   bool   // else it is full
+	maxInFlight  int    // 0 without a limit
+	inFlightBy   string // the option that has set it, "" for none
+	perMinute    int    // tokens of the model; 0 without a limit
 	perMinuteSet bool
 	maxWait      time.Duration
 	maxWaitSet   bool
 	patience     time.Duration
 	keyer        *keyer
 	pace         paceConfig
-	observer     Observer // nil means none
-	holder       holder   // nil without one
+	observer     Observer                    // nil means none
+	check        func(context.Context) error // of what a layer further in will refuse; nil for none
+	holder       holder                      // nil without one
 }
 
 func defaultLimitConfig() limitConfig {
@@ -44,21 +46,22 @@ func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
 	c.endless = math.IsInf(perSecond, 1)
 	c.limited, c.rate, c.burst = !c.endless, perSecond, burst
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.applyLimit(c)
 		}
 	}
 }
 
 func (c *limitConfig) validate() error {
-	f := c.nils
-	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1) || c.limitsNothing(),
+	f := c.amiss
+	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1),
 		"RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", c.rate, c.burst)
+	f.add(c.limitsNothing(), "RateLimit(%v, %d): a rate of +Inf needs WithPace, TokensPerMinute or MaxInFlight beside it", c.rate, c.burst)
 	f.add(c.initialSet && (c.initial < 0 || c.initial > c.burst), "InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst)
 	f.add(c.perMinuteSet && !(c.perMinute > 0 && c.perMinute < 1e12), "TokensPerMinute(%d): must be positive and less than 1e12", c.perMinute)
-	f.add(c.maxInFlight < 0, "MaxInFlight(%d): must not be negative", c.maxInFlight)
-	f.add(c.maxWait < 0, "MaxWait(%v): must not be negative", c.maxWait)
-	f.add(c.patience < 0, "Patience(%v): must not be negative", c.patience)
+	f.add(c.inFlightBy != "" && c.maxInFlight < 1, "%s(%d): must be at least 1; leave it out for no limit", c.inFlightBy, c.maxInFlight)
+	f.short(c.maxWait, "MaxWait")
+	f.short(c.patience, "Patience")
 	return errors.Join(append(f, c.keyer.validate())...)
 }
 
@@ -83,9 +86,17 @@ func InitialTokens(n int) LimitOption {
 
 // MaxInFlight sets how many attempts may be under way at a time. An attempt is
 // under way until its body has been read or closed, or a plain answer is all there
-// and good, and not while a call backs off. The default, 0, is no limit.
+// and good, and not while a call backs off. The default is no limit.
+// In [New] it is the same as [WithConcurrency], of which one may be given.
 func MaxInFlight(n int) LimitOption {
-	return limitOption(func(c *limitConfig) { c.maxInFlight = n })
+	return limitOption(func(c *limitConfig) { c.capInFlight("MaxInFlight", n) })
+}
+
+// capInFlight limits the number in flight on behalf of an option, of which there may be
+// one kind.
+func (c *limitConfig) capInFlight(by string, n int) {
+	c.amiss.add(c.inFlightBy != "" && c.inFlightBy != by, "%s(%d) and %s(%d): both limit the number in flight: give one of them", c.inFlightBy, c.maxInFlight, by, n)
+	c.maxInFlight, c.inFlightBy = n, by
 }
 
 // QueueOption is an option of [New], [RateLimit] and [WithRateLimit]. It is about

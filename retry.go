@@ -15,9 +15,10 @@ type retryOption func(*retryConfig)
 func (f retryOption) applyRetry(c *retryConfig) { f(c) }
 
 type retryConfig struct {
-	nils           flaws // nil options
+	amiss          flaws // nil options, and such as contradict each other
 	maxAttempts    int
 	backoff        backoff
+	jitterBy       string // the option that has set it, "" for none
 	within         time.Duration
 	maxRetryAfter  time.Duration
 	ratio          float64
@@ -39,19 +40,19 @@ func defaultRetryConfig() retryConfig {
 
 func (c *retryConfig) apply(opts []RetryOption) {
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.applyRetry(c)
 		}
 	}
 }
 
 func (c *retryConfig) validate() error {
-	f := c.nils
+	f := c.amiss
 	f.add(c.maxAttempts < 1, "MaxAttempts(%d): must be at least 1", c.maxAttempts)
 	b := &c.backoff
-	f.add(b.first <= 0 || b.longest < b.first, "Delays(%v, %v): the first must be positive, the longest not shorter", b.first, b.longest)
-	f.add(c.within <= 0, "Within(%v): must be positive", c.within)
-	f.add(c.maxRetryAfter < 0, "MaxRetryAfter(%v): must not be negative", c.maxRetryAfter)
+	f.add(b.first < time.Millisecond || b.longest < b.first, "Delays(%v, %v): the first must be at least 1ms, the longest not shorter", b.first, b.longest)
+	f.tooShort(c.within, "Within")
+	f.short(c.maxRetryAfter, "MaxRetryAfter")
 	f.add(!(c.ratio >= 0 && c.ratio <= 100) || !(c.perSecond >= 0 && c.perSecond <= 1e9),
 		"RetryBudget(%v, %v): the ratio must be from 0 to 100, the number per second from 0 to 1e9", c.ratio, c.perSecond)
 	f.add(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
@@ -119,56 +120,67 @@ func ReplayBuffer(bytes int) RetryOption {
 // FullJitter waits anything from nothing to the ceiling. It is the default: it
 // spreads clients that failed together the most.
 func FullJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterFull })
+	return retryOption(func(c *retryConfig) { c.setJitter("FullJitter", jitterFull, 0) })
 }
 
 // EqualJitter waits half the ceiling and anything up to the other half.
 func EqualJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterEqual })
+	return retryOption(func(c *retryConfig) { c.setJitter("EqualJitter", jitterEqual, 0) })
 }
 
 // PlusMinus waits the ceiling give or take up to the given share of it, from 0 to
 // 1, but never more than the longest delay.
 func PlusMinus(share float64) RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter, c.backoff.share = jitterPlusMinus, share })
+	return retryOption(func(c *retryConfig) { c.setJitter("PlusMinus", jitterPlusMinus, share) })
 }
 
 // DecorrelatedJitter waits anything from the first delay to three times the wait
 // before.
 func DecorrelatedJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterDecorrelated })
+	return retryOption(func(c *retryConfig) { c.setJitter("DecorrelatedJitter", jitterDecorrelated, 0) })
+}
+
+// setJitter sets the jitter on behalf of an option, of which there may be one kind.
+func (c *retryConfig) setJitter(by string, j jitter, share float64) {
+	c.amiss.add(c.jitterBy != "" && c.jitterBy != by, "%s and %s: both set the jitter: give one of them", c.jitterBy, by)
+	c.jitterBy, c.backoff.jitter, c.backoff.share = by, j, share
 }
 
 type retryContextKey struct{}
 
 // ContextWithRetry returns a context whose requests are retried with opts on top
-// of what the layer was made with. An invalid option, a [RetryBudget] and a
-// [WithKey] are the error of the request.
+// of what the layer was made with, and of what an outer ctx says. Invalid options,
+// a [RetryBudget] and a [WithKey] are the error of the request, all of them in one.
 func ContextWithRetry(ctx context.Context, opts ...RetryOption) context.Context {
-	if outer, ok := ctx.Value(retryContextKey{}).([]RetryOption); ok {
-		opts = append(outer[:len(outer):len(outer)], opts...)
-	}
-	return context.WithValue(ctx, retryContextKey{}, opts)
+	outer, _ := ctx.Value(retryContextKey{}).([][]RetryOption)
+	return context.WithValue(ctx, retryContextKey{}, append(outer[:len(outer):len(outer)], opts))
 }
 
 // of returns the configuration for a request with ctx.
 func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
-	opts, ok := ctx.Value(retryContextKey{}).([]RetryOption)
+	all, ok := ctx.Value(retryContextKey{}).([][]RetryOption)
 	if !ok {
 		return c, nil
 	}
 	own := *c
-	own.apply(opts)
-	if own.ratio != c.ratio || own.perSecond != c.perSecond {
-		return nil, errCaller{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
+	for _, opts := range all { // from the outermost context on
+		own.jitterBy = "" // another one than outside is no contradiction
+		own.apply(opts)
 	}
-	if own.keyer != c.keyer {
-		return nil, errCaller{errors.New("steady: WithKey: is the layer's and cannot be set for one request")}
-	}
+	own.amiss.add(own.ratio != c.ratio || own.perSecond != c.perSecond, "RetryBudget: is the layer's and cannot be set for one request")
+	own.amiss.add(own.keyer != c.keyer, "WithKey: is the layer's and cannot be set for one request")
+	own.ratio, own.perSecond, own.keyer = c.ratio, c.perSecond, c.keyer
 	if err := own.validate(); err != nil {
 		return nil, errCaller{err}
 	}
 	return &own, nil
+}
+
+// check returns what is wrong with the options in ctx, for who would have the call wait
+// before Retry comes to see them.
+func (c *retryConfig) check(ctx context.Context) error {
+	_, err := c.of(ctx)
+	return err
 }
 
 // Retry returns the layer that sends a failed request again when that is safe and

@@ -17,10 +17,16 @@ type Middleware func(next http.RoundTripper) http.RoundTripper
 //
 //	Chain(base, a, b, c)  is  a(b(c(base)))
 //
-// A nil base means a new base transport like that of [New].
+// A nil base means a new base transport like that of [New]. A layer of your own is
+// any Middleware that keeps the contract of [http.RoundTripper], which package
+// steadytest checks; to be transparent it also hands on CloseIdleConnections, as the
+// example shows. Chain panics if a layer is nil.
 func Chain(base http.RoundTripper, layers ...Middleware) http.RoundTripper {
 	rt := baseOrDefault(base)
-	for _, layer := range slices.Backward(layers) {
+	for i, layer := range slices.Backward(layers) {
+		if layer == nil {
+			panic(fmt.Sprintf("steady: Chain: layer %d is nil", i))
+		}
 		rt = layer(rt)
 	}
 	return rt
@@ -46,7 +52,7 @@ type Transport struct {
 func New(opts ...Option) (*Transport, error) {
 	c := defaultConfig()
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.apply(&c)
 		}
 	}
@@ -59,6 +65,7 @@ func New(opts ...Option) (*Transport, error) {
 		t.base = newBase(c.dial)
 	}
 	c.limit.holder = t.breaker // an open breaker holds the queue
+	c.limit.check = t.retry.cfg.check
 	t.limit = c.limit.transport()
 	t.limit.newPass = newRooms
 	t.breaker.wake, t.breaker.passing = t.limit.wake, t.limit.passing
@@ -146,7 +153,7 @@ type config struct {
 	retry   retryConfig
 	attempt attemptConfig
 	errs    []error
-	nils    flaws // nil options
+	amiss   flaws // nil options, and such as contradict each other
 }
 
 func defaultConfig() config {
@@ -160,7 +167,7 @@ func defaultConfig() config {
 }
 
 func (c *config) validate() error {
-	errs := append(append(c.errs, c.nils...), c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate(), c.dial.validate())
+	errs := append(append(c.errs, c.amiss...), c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate(), c.dial.validate())
 	if c.base != nil && c.dial.set {
 		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout are for the default base; set them on the one given to WithBase"))
 	}
@@ -201,23 +208,14 @@ func WithBreaker(opts ...BreakerOption) Option {
 // attempts a second for each key, in bursts of at most burst. The default is no
 // limit but the pace that is learned.
 func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
-	return option(func(c *config) {
-		c.limit.apply(perSecond, burst, opts)
-		c.limit.limited = true // so that an endless rate is refused: in New that is the lack of this option
-	})
+	return option(func(c *config) { c.limit.apply(perSecond, burst, opts) })
 }
 
 // WithConcurrency sets how many attempts may be under way at a time for each
 // key, with or without a rate limit: at least 1, and the default is no limit. It
-// is [MaxInFlight] of the [RateLimit] layer.
+// is [MaxInFlight] of the [RateLimit] layer, of which one may be given.
 func WithConcurrency(max int) Option {
-	return option(func(c *config) {
-		if max < 1 {
-			c.errs = append(c.errs, fmt.Errorf("steady: WithConcurrency(%d): must be at least 1", max))
-			return
-		}
-		c.limit.maxInFlight = max
-	})
+	return option(func(c *config) { c.limit.capInFlight("WithConcurrency", max) })
 }
 
 // WithTimeouts sets the timeouts of one attempt. The time for a whole call is
@@ -225,7 +223,7 @@ func WithConcurrency(max int) Option {
 func WithTimeouts(opts ...TimeoutOption) Option {
 	return option(func(c *config) {
 		for _, opt := range opts {
-			if !c.nils.missing(opt == nil) {
+			if !c.amiss.missing(opt == nil) {
 				opt.applyTimeout(c)
 			}
 		}
