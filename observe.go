@@ -12,7 +12,10 @@ import (
 //
 // Observe is called on the goroutine of the request, or of whoever reads its
 // body, and holds it up, so it must not block. It may be called concurrently. No
-// layer holds a lock meanwhile. Events carry no header, no body and no URL.
+// layer holds a lock meanwhile. Events carry no header, no body and no URL. The
+// context is the request's, by which the events of one call can be told from those of
+// others; that of [BreakerChanged] and [PaceChanged], which are about all the calls of
+// a key, is [context.Background].
 type Observer interface {
 	Observe(context.Context, Event)
 }
@@ -125,10 +128,11 @@ type ObserverFunc func(context.Context, Event)
 // Observe calls f.
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// LogTo returns an [Observer] that logs to l: at Warn a call that is refused its
-// turn, one that is given up although another attempt was wanted, a breaker that
-// opens and a pace that holds the queue; at Info each retry, and what else breakers
-// and paces do; at Debug all the rest. It logs no header, no body and no URL; of an error that net/http made it
+// LogTo returns an [Observer] that logs to l: at Warn a breaker that opens, a pace
+// that holds the queue, and a call that is given up although another attempt was
+// wanted; at Info each retry, a call that is refused its turn, of which an overload
+// makes many at once, and what else breakers and paces do; at Debug all the rest. A
+// handler that takes an id from the context joins the lines of one call. It logs no header, no body and no URL; of an error that net/http made it
 // logs what is behind the URL. It panics on a nil l, rather than at the first event.
 func LogTo(l *slog.Logger) Observer {
 	if l == nil {
@@ -158,7 +162,7 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 	case LimitWaited:
 		level, msg = slog.LevelDebug, "steady: waited for a turn"
 		if e.Err != nil {
-			level, msg = slog.LevelWarn, "steady: no turn in time"
+			level, msg = slog.LevelInfo, "steady: no turn in time"
 		}
 		return level, msg, []slog.Attr{
 			slog.String("key", e.Key), slog.Int("cost", e.Cost), slog.Duration("wait", e.Wait), errorAttr(e.Err),

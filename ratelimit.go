@@ -31,6 +31,7 @@ type limitConfig struct {
 	maxWait      time.Duration
 	maxWaitSet   bool
 	patience     time.Duration
+	patienceSet  bool
 	keyer        *keyer
 	pace         paceConfig
 	observer     Observer                    // nil means none
@@ -132,7 +133,7 @@ func MaxWait(d time.Duration) QueueOption {
 // but goes when its patience ends: the provider may be slow. The default is 30
 // seconds; 0 means never to wait.
 func Patience(d time.Duration) QueueOption {
-	return queueOption(func(c *limitConfig) { c.patience = d })
+	return queueOption(func(c *limitConfig) { c.patience, c.patienceSet = d, true })
 }
 
 // RateLimit returns the layer in which calls wait for their turn: a token bucket

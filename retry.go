@@ -86,9 +86,10 @@ func Within(total time.Duration) RetryOption {
 	return retryOption(func(c *retryConfig) { c.within = total })
 }
 
-// MaxRetryAfter sets the longest wait that a server may name. When it names a
-// longer one, the response goes to the caller at once, and nothing is sent
-// before the time that the server named. The default is one minute.
+// MaxRetryAfter sets the longest wait that a server may name. A call that is told a
+// longer one is not sent again: its response goes to the caller at once. Other calls
+// to the same key go on; only when the provider refuses everybody do all pause. The
+// default is one minute.
 func MaxRetryAfter(d time.Duration) RetryOption {
 	return retryOption(func(c *retryConfig) { c.maxRetryAfter = d })
 }

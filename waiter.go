@@ -246,10 +246,12 @@ func (q *queue) limited(w *waiter, by holdBy, wait time.Duration, byDeadline boo
 	}
 	// Without a MaxWait the Patience is the bound of both waits, but a longer
 	// MaxWait is all that a call needs to which the provider does nothing.
-	e.option, e.most = "MaxWait", q.cfg.ownWait()
-	if by != byNobody || now.Before(q.trouble.calm) {
-		e.option, e.most = "Patience", q.cfg.patience
+	theirs := by != byNobody || now.Before(q.trouble.calm)
+	e.option, e.most, e.unset = "MaxWait", q.cfg.ownWait(), !q.cfg.maxWaitSet && !q.cfg.patienceSet
+	if theirs || q.cfg.patienceSet && !q.cfg.maxWaitSet {
+		e.option, e.most, e.unset = "Patience", q.cfg.patience, !q.cfg.patienceSet
 	}
+	e.held = theirs && q.cfg.maxWaitSet
 	return e
 }
 
