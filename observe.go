@@ -168,19 +168,11 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 			slog.String("key", e.Key), slog.Int("cost", e.Cost), slog.Duration("wait", e.Wait), errorAttr(e.Err),
 		}
 	case BreakerChanged:
-		level = slog.LevelInfo
-		if e.To == "open" {
-			level = slog.LevelWarn
-		}
-		return level, "steady: breaker changed", []slog.Attr{
+		return e.level(), "steady: breaker changed", []slog.Attr{
 			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To),
 		}
 	case PaceChanged:
-		level = slog.LevelInfo
-		if e.To == pace.Hold.String() {
-			level = slog.LevelWarn
-		}
-		return level, "steady: pace changed", []slog.Attr{
+		return e.level(), "steady: pace changed", []slog.Attr{
 			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To), slog.String("reason", e.Reason),
 			slog.Float64("pace", e.Pace), slog.Int("slots", e.Slots), slog.Int("in_flight", e.InFlight), slog.Int("waiting", e.Waiting),
 		}
@@ -201,6 +193,20 @@ func (e GaveUp) level() slog.Level {
 		return slog.LevelDebug // no other was wanted, or retries are off
 	}
 	return slog.LevelWarn
+}
+
+func (e BreakerChanged) level() slog.Level {
+	if e.To == "open" {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+func (e PaceChanged) level() slog.Level {
+	if e.To == pace.Hold.String() {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
 }
 
 // errorAttr is the attribute for err, without any URL, or nothing for nil.

@@ -201,7 +201,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.carry(branchOf(req), req)
 }
 
-func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
+func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response, err error) {
 	p := t.newPass()
 	c, made := enter(c, req, &p.own)
 	p.t, p.c, p.key, p.cost = t, c, t.cfg.keyer.key(c, req), costOf(c.Context)
@@ -210,10 +210,6 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
 	}
 	sent := p.weigh(req)
-	var (
-		resp *http.Response
-		err  error
-	)
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {

@@ -143,9 +143,7 @@ func (c *retryCall) again() bool {
 		c.giveUp(contextError(c.ctx))
 		return false
 	}
-	if c.spared = c.cfg.maxAttempts > 1 && spared(c.gates, c.verdict); c.spared {
-		c.probes++
-	}
+	c.spare()
 	if c.ctx.Err() != nil || c.usedUp() || !c.worth() || !c.body.possible() {
 		c.end = c.whyOver()
 		c.giveUp(nil)
@@ -174,6 +172,13 @@ func (c *retryCall) again() bool {
 	}
 	tellEnded(c.gates, c.verdict)
 	return true
+}
+
+// spare notes whether a gate spares the call the last attempt.
+func (c *retryCall) spare() {
+	if c.spared = c.cfg.maxAttempts > 1 && spared(c.gates, c.verdict); c.spared {
+		c.probes++
+	}
 }
 
 // usedUp reports whether the call has had all its attempts.

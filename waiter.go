@@ -28,11 +28,7 @@ func (w *waiter) rouse() {
 // wait puts p in line until its turn comes or cannot come in time. It is called
 // with q.mu held and returns without.
 func (q *queue) wait(p *limitPass, now time.Time) error {
-	if p.since.IsZero() {
-		p.since, p.past = now, q.trouble.total(now)
-	}
-	w := &waiter{p: p, came: p.since, past: p.past, wake: make(chan struct{}, 1)}
-	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
+	w := q.waiter(p, now)
 	defer q.mu.Unlock()
 	if err := q.hopeless(w, now); err != nil {
 		return err
@@ -68,6 +64,17 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 			return q.ended(w, by, now)
 		}
 	}
+}
+
+// waiter returns p as one that waits from now on or, after a probe that failed, as the
+// one that it was. q.mu must be held.
+func (q *queue) waiter(p *limitPass, now time.Time) *waiter {
+	if p.since.IsZero() {
+		p.since, p.past = now, q.trouble.total(now)
+	}
+	w := &waiter{p: p, came: p.since, past: p.past, wake: make(chan struct{}, 1)}
+	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
+	return w
 }
 
 // ended returns the error for w, whose context is done. q.mu must be held.
