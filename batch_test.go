@@ -75,17 +75,35 @@ func TestACallThatIsTheProbeHasThePatienceOfTheOthers(t *testing.T) {
 		p.down.Store(true)
 		rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(9*time.Second),
 			steady.WithBreaker(steady.TripAfter(1)), steady.WithRetry(steady.Delays(ms, ms))))
-		for range 2 { // the second finds an open breaker
-			began, at := len(p.at), time.Now()
-			status, err := call(t, rt, t.Context(), "q")
-			if took := time.Since(at).Round(time.Second); status != 503 || err != nil || took != 8*time.Second {
-				t.Errorf("%d, %v after %v, want the last 503 after 8s: the next probe would go after 10s", status, err, took)
-			}
-			if n := len(p.at) - began; n < 4 || n > 5 {
-				t.Errorf("%d attempts, want one every 2s", n)
-			}
+		var wg sync.WaitGroup
+		for range 3 { // the first one opens the breaker, and is the probe from then on
+			wg.Go(func() {
+				at := time.Now()
+				status, err := call(t, rt, t.Context(), "q")
+				if took := time.Since(at).Round(time.Second); took < 8*time.Second || took > 9*time.Second || status != 503 && !errors.Is(err, steady.ErrBreakerOpen) {
+					t.Errorf("%d, %v after %v, want the 503, or what the breaker says, after 8s or 9s", status, err, took)
+				}
+			})
+			time.Sleep(10 * ms)
+		}
+		wg.Wait()
+		if n := len(p.at); n < 4 || n > 6 {
+			t.Errorf("%d attempts, want one every 2s", n)
 		}
 	})
+}
+
+// A call that waits for nobody but itself has its attempts, and no more.
+func TestACallThatIsAloneHasItsAttemptsAsAProbeToo(t *testing.T) {
+	for _, status := range []int{429, 500, 503, 529} {
+		synctest.Test(t, func(t *testing.T) {
+			base := statuses(status)
+			rt := must(t)(steady.New(steady.WithBase(base), steady.WithBreaker(steady.TripAfter(1))))
+			if got, err := call(t, rt, t.Context(), "q"); got != status || err != nil || base.attempts() != 6 {
+				t.Errorf("%d, %v after %d attempts, want %d after 6", got, err, base.attempts(), status)
+			}
+		})
+	}
 }
 
 // MaxAttempts and Within count what a call does on its own behalf.
@@ -95,9 +113,15 @@ func TestAProbeIsNoneOfTheCallsAttempts(t *testing.T) {
 		heard := &events{}
 		rt := must(t)(steady.New(steady.WithBase(p), steady.WithObserver(heard), steady.WithBreaker(steady.TripAfter(1)),
 			steady.WithRetry(steady.MaxAttempts(2), steady.Within(time.Second), steady.RetryBudget(0, 0.01), steady.Delays(ms, ms))))
+		var wg sync.WaitGroup
+		wg.Go(func() { // for whom it is the probe
+			time.Sleep(700 * ms)
+			call(t, rt, t.Context(), "q")
+		})
 		if status, err := call(t, rt, t.Context(), "q"); status != 200 || err != nil {
 			t.Errorf("%d, %v, want the answer of the first probe that succeeds", status, err)
 		}
+		wg.Wait()
 		if budget := stateOf(rt, "llm.test").Budget; budget < 9 || budget > 9.5 {
 			t.Errorf("%v re-sends left of 10, want that the probes cost none", budget)
 		}

@@ -303,8 +303,7 @@ func TestContextWithRetry(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := statuses(429)
-				rt := must(t)(steady.New(steady.WithBase(base), steady.WithPace(steady.NoPace()), // which would hold the queue, and spare the call its probes
-					steady.WithRetry(append(steadyWaits, steady.MaxAttempts(3))...)))
+				rt := must(t)(steady.New(steady.WithBase(base), steady.WithRetry(append(steadyWaits, steady.MaxAttempts(3))...)))
 				body := spyOf("q")
 				req := post(t, tc.ctx(t.Context()), "")
 				req.Body, req.GetBody, req.ContentLength = body, nil, 1

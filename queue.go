@@ -118,7 +118,9 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	if wait = q.paced(p, now); wait > 0 && by == byNobody { // a probe is not kept
 		return wait, byNobody
 	}
-	p.probe = by
+	if p.probe = by; q.line.Len() <= 1 { // it asks for nobody but itself
+		p.probe = byNobody
+	}
 	if !q.admit(p, now) {
 		wait, by = q.holding(now)
 		return max(wait, 1), by // never 0: it has not been let in

@@ -62,10 +62,11 @@ func (c *retryConfig) validate() error {
 }
 
 // MaxAttempts sets how many attempts a call may have, whatever they fail of. The
-// default is 6; 1 means no retries. In [New] a probe that fails is none of them: it
-// asks for all who wait whether the provider is back, and the call goes on waiting as
-// if it had not been sent. So a call is sent at most n times on its own behalf, and
-// besides as a probe while its [Patience] lasts: one call at a time, every [OpenFor].
+// default is 6; 1 means no retries. In [New] a probe that fails while other calls
+// wait is none of them: it asks for all whether the provider is back, and its call goes
+// on waiting as if it had not been sent. So a call is sent at most n times on its own
+// behalf, and besides for others while its [Patience] lasts: one call at a time, every
+// [OpenFor].
 func MaxAttempts(n int) RetryOption {
 	return retryOption(func(c *retryConfig) { c.maxAttempts = n })
 }

@@ -113,7 +113,7 @@ func TestXShouldRetryFromTheProviderDoesNotReachTheSDK(t *testing.T) {
 // Without the SDK layer the SDK's three attempts multiply Steady's three. That
 // is what the rows above are for, and proof that they would notice.
 func TestWithoutTheSDKLayerStainlessAttemptsMultiply(t *testing.T) {
-	off := []steady.Option{steady.WithSDK(false), steady.WithBreaker(steady.TripAfter(1000)), steady.WithPace(steady.NoPace())} // neither holds the queue, and spares a call its probes
+	off := []steady.Option{steady.WithSDK(false), steady.WithBreaker(steady.TripAfter(1000))}
 	soon := fakeserver.Header("Retry-After-Ms", "1")
 	for _, code := range []int{429, 500, 503, 529} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
