@@ -22,6 +22,10 @@ type retryCall struct {
 	key    string
 
 	attempts int
+	probes   int            // of those, the ones that a gate spares the call
+	spared   bool           // the last was one of them
+	went     time.Duration  // when the last was let go, since the outer call began
+	queued   time.Duration  // of the time since began, what is the gates'
 	unknown  int            // re-sends of what may have been done
 	last     time.Duration  // what backoff said before
 	resp     *http.Response // of the last attempt; what the call ends in
@@ -139,7 +143,8 @@ func (c *retryCall) again() bool {
 		c.giveUp(contextError(c.ctx))
 		return false
 	}
-	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts || !c.worth() || !c.body.possible() {
+	c.spare()
+	if c.ctx.Err() != nil || c.usedUp() || !c.worth() || !c.body.possible() {
 		c.end = c.whyOver()
 		c.giveUp(nil)
 		return false
@@ -153,7 +158,7 @@ func (c *retryCall) again() bool {
 	if !c.delay(now) {
 		return false
 	}
-	if c.paid = paid(c.gates, c.verdict); !c.paid && !c.budget.spend(now) {
+	if c.paid = c.spared || paid(c.gates, c.verdict); !c.paid && !c.budget.spend(now) {
 		c.end = endBudget
 		c.giveUpFor(errNoBudget)
 		return false
@@ -168,6 +173,16 @@ func (c *retryCall) again() bool {
 	tellEnded(c.gates, c.verdict)
 	return true
 }
+
+// spare notes whether a gate spares the call the last attempt.
+func (c *retryCall) spare() {
+	if c.spared = c.cfg.maxAttempts > 1 && spared(c.gates, c.verdict); c.spared {
+		c.probes++
+	}
+}
+
+// usedUp reports whether the call has had all its attempts.
+func (c *retryCall) usedUp() bool { return c.attempts-c.probes >= c.cfg.maxAttempts }
 
 // putAway keeps what has been read ahead of the last response and gives up the
 // rest, and its connection, now and not after the wait.
@@ -195,7 +210,7 @@ func (c *retryCall) retry() {
 		}
 		return c.again()
 	}
-	err := loop(c.ctx, c.cfg.maxAttempts, send, again, c.scheduled, c.prepare)
+	err := loop(c.ctx, send, again, c.scheduled, c.prepare)
 	if err != nil {
 		c.refund()
 		c.stop(err)
@@ -208,7 +223,7 @@ func (c *retryCall) scheduled() time.Duration {
 	if o := c.cfg.observer; o != nil {
 		o.Observe(c.ctx, RetryScheduled{
 			Key: c.key, Attempt: c.attempts, Status: c.verdict.status, Err: c.verdict.err,
-			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.verdict.hinted, Class: c.verdict.className(),
+			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.verdict.hinted, Probe: c.spared, Class: c.verdict.className(),
 		})
 	}
 	return c.wait
@@ -216,10 +231,16 @@ func (c *retryCall) scheduled() time.Duration {
 
 // prepare asks the gates for another attempt and opens the body for it.
 func (c *retryCall) prepare() error {
+	asked := time.Since(c.outer.began)
+	if c.spared {
+		asked = c.went
+	}
 	if err := askAgain(c.gates, c.req); err != nil {
 		c.end = endRefused
 		return err
 	}
+	c.went = time.Since(c.outer.began)
+	c.queued += c.went - asked
 	if err := c.body.next(); err != nil {
 		c.end = endBody
 		tellEnded(c.gates, verdict{outcome: outcomeRefused, err: err})
@@ -267,25 +288,4 @@ func (c *retryCall) safe() bool {
 		return true
 	}
 	return inference(c.req) && (!c.verdict.mayBeDone() || c.unknown < c.cfg.unknownResends)
-}
-
-// delay computes the wait before the next attempt. It reports false, with the
-// call's end in place, if that wait is not to be begun.
-func (c *retryCall) delay(now time.Time) bool {
-	room, byDeadline := c.cfg.within-(now.Sub(c.outer.began)-c.began), false
-	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
-		room, byDeadline = deadline.Sub(now), true
-	}
-	begin := false
-	if c.verdict.hinted {
-		c.wait, begin = named(c.verdict.wait, c.cfg.maxRetryAfter, room)
-	} else {
-		c.wait = c.ownWait()
-		begin = c.wait < room
-	}
-	if begin {
-		return true
-	}
-	c.late(byDeadline)
-	return false
 }
