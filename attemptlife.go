@@ -17,6 +17,7 @@ type attempt struct {
 	attemptContext
 	t     *attemptTransport
 	call  *call
+	req   http.Request  // that makes it
 	start time.Duration // of the attempt, since the call began
 	told  *told         // for the observer; nil without one
 	plain wholeBody     // of the response, if that is over with its headers

@@ -147,10 +147,16 @@ func (c *call) down(b *below, req *http.Request) (*http.Response, error) {
 // outgoing returns the copy of req, with ctx, that goes down in its stead. ctx may
 // take c to whoever asks for it.
 func (c *call) outgoing(ctx context.Context, req *http.Request) *http.Request {
+	return c.outgoingIn(new(http.Request), ctx, req)
+}
+
+// outgoingIn is outgoing for who has room for the copy.
+func (c *call) outgoingIn(room *http.Request, ctx context.Context, req *http.Request) *http.Request {
 	if !c.shared { // once it is, nobody writes this
 		c.shared = true
 	}
-	req = req.WithContext(ctx)
+	*room = *req.WithContext(ctx) // the one on the right takes no place on the heap
+	req = room
 	if c.body != nil {
 		c.body.put(req)
 		c.body = nil

@@ -50,7 +50,7 @@ type ending struct {
 // sendOn sends the request down with inner, whose attempt it is. The first goes with the
 // call that came, whose gates Retry has taken, and each of the others with a fresh one.
 func (c *retrying) sendOn(inner *call) (*http.Response, error) {
-	if c.body.has {
+	if c.body.has() {
 		inner.body = c.body
 	}
 	resp, err := inner.down(&c.t.below, c.req)
