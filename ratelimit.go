@@ -210,7 +210,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		c.at = time.Since(c.began)
 	}
 	c.register(p)
-	resp, err := c.down(&t.below, sent)
+	resp, err := t.below.carry(c, sent)
 	returned = true
 	p.returned.Store(true)
 	if made {

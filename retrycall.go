@@ -53,7 +53,7 @@ func (c *retrying) sendOn(inner *call) (*http.Response, error) {
 	if c.body.has() {
 		inner.body = c.body
 	}
-	resp, err := inner.down(&c.t.below, c.req)
+	resp, err := c.t.below.carry(inner, c.req)
 	if inner.body != nil { // it has not come to the base
 		inner.body = nil
 	}

@@ -49,10 +49,7 @@ func (a *attempt) whole(resp *http.Response) bool {
 // closes has rc closed at the end of the attempt, until stop, if the base has not
 // asked for that end and so cannot end a read by itself.
 func (a *attempt) closes(rc io.ReadCloser) (stop func() bool) {
-	a.mu.Lock()
-	asked := a.armed
-	a.mu.Unlock()
-	if asked || unclosable(rc) {
+	if a.asked || unclosable(rc) {
 		return func() bool { return true }
 	}
 	return context.AfterFunc(a, func() { rc.Close() })

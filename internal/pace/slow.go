@@ -2,7 +2,6 @@ package pace
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -53,9 +52,7 @@ func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 		return
 	}
 	if s.lost < blockSize/2 {
-		times := s.block[:s.got]
-		slices.Sort(times)
-		s.judge(now, times[s.got/2])
+		s.judge(now, median(s.block[:s.got]))
 	}
 	s.from, s.got, s.lost, s.peak, s.full = next, 0, 0, 0, false
 }
