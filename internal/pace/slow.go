@@ -16,13 +16,14 @@ type slowness struct {
 	usual float64 // median of a block, drifting
 	full  bool    // the cap held a call back
 
-	block     [blockSize]float64 // seconds to the first byte, of those that have one
-	from      uint64             // the attempts of the block are from, from+1, ...
-	got, lost int                // of those, how many were answered, and how many were not
-	peak      int                // the most attempts in flight when one of them was sent
+	from      uint64 // the attempts of the block are from, from+1, ...
+	got, lost int    // of those, how many were answered, and how many were not
+	peak      int    // the most attempts in flight when one of them was sent
 
 	capFrom, medianFrom float64   // those of when the cap began to fall
 	offUntil            time.Time // until then no cap is tried
+
+	block [blockSize]float64 // seconds to the first byte, of those that have one
 }
 
 const blockSize = 128
