@@ -124,3 +124,24 @@ func (c *retryCall) ownWait() time.Duration {
 	c.last = b.next(c.attempts, least, c.last)
 	return c.last
 }
+
+// delay computes the wait before the next attempt. It reports false, with the
+// call's end in place, if that wait is not to be begun.
+func (c *retryCall) delay(now time.Time) bool {
+	room, byDeadline := c.cfg.within-(now.Sub(c.outer.began)-c.began), false
+	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
+		room, byDeadline = deadline.Sub(now), true
+	}
+	begin := false
+	if c.verdict.hinted {
+		c.wait, begin = named(c.verdict.wait, c.cfg.maxRetryAfter, room)
+	} else {
+		c.wait = c.ownWait()
+		begin = c.wait < room
+	}
+	if begin {
+		return true
+	}
+	c.late(byDeadline)
+	return false
+}
