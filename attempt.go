@@ -163,7 +163,7 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
 		}
 	}()
-	resp, err := roundTrip(t.next, c.outgoing(a, req))
+	resp, err := roundTrip(t.next, c.outgoingIn(&a.req, a, req))
 	returned = true
 	usual := resp != nil && a.usual(req, resp)
 	inTime := a.answered(usual)

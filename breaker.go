@@ -172,7 +172,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 			p.settle(outcomeFailed, time.Time{})
 		}
 	}()
-	resp, err := c.down(&t.below, req)
+	resp, err := t.below.carry(c, req)
 	returned = true
 	if made {
 		c.leave(req, resp)

@@ -23,13 +23,13 @@ type limitPass struct {
 	since time.Time     // when the wait began that goes on then; zero if none does
 	past  time.Duration // the queue's troubled time before that
 
-	// Of the attempt under way. The queue's mu guards it.
-	pass    pace.Pass
-	learned bool // the pace knows what became of it
-
 	// q is where the attempt under way counts; nil between attempts. The end of a
 	// body changes it from its own goroutine.
 	q atomic.Pointer[queue]
+
+	// Of the attempt under way. The queue's mu guards it.
+	pass    pace.Pass
+	learned bool // the pace knows what became of it
 
 	// returned tells that RoundTrip has, while a layer further in, which sends a
 	// request several times at once, may have left a Retry behind.
@@ -143,7 +143,10 @@ func (p *limitPass) failed(err error) { p.release(judge(p.c.Context, nil, err)) 
 func (p *limitPass) answered(resp *http.Response) {
 	if b := wholeIn(resp); b != nil { // as it mostly is
 		if q := p.q.Swap(nil); q != nil {
-			v := b.verdict(resp)
+			v := verdict{outcome: outcomeOK, header: resp.Header, at: b.at}
+			if p.charge != nil {
+				v.usage = b.usage()
+			}
 			q.over(p, &v, true)
 		}
 		return

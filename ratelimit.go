@@ -225,7 +225,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response,
 		c.at = time.Since(c.began)
 	}
 	c.register(p)
-	resp, err = c.down(&t.below, sent)
+	resp, err = t.below.carry(c, sent)
 	p.returned.Store(true)
 	if made {
 		c.leave(req, resp)

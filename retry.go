@@ -254,29 +254,23 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	if outer.body != nil { // of a Retry outside this one
 		req = outer.outgoing(req.Context(), req)
 	}
-	gates, key, body := outer.take(), t.cfg.keyer.key(outer, req), outer.newReplay()
-	c := &retryCall{
-		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: gates, began: outer.at, went: outer.at, key: key, body: body,
-	}
+	c := &retrying{t: t, cfg: cfg, outer: outer, req: req, began: outer.at, gates: outer.take(), body: outer.newReplay()}
+	c.key = t.cfg.keyer.key(outer, req)
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
 	c.budget.earn()
-	defer func() { c.body.finish(c.err != nil) }()
+	defer func() { c.body.finish(err != nil) }()
 
-	// The first attempt is made here: only what fails pays for the loop, and for a
-	// place on the heap.
-	c.send(nil)
-	if c.again() {
-		rest := *c
-		rest.retry()
-		c.resp, c.err = rest.resp, rest.err
-	} else {
-		c.tellGaveUp()
+	// The first attempt is made here: only what does not go as it mostly does pays for
+	// more than that.
+	resp, err := c.sendOn(outer)
+	if err != nil || wholeIn(resp) == nil {
+		resp, err = c.goOn(resp, err)
 	}
 	if made {
-		outer.leave(req, c.resp)
+		outer.leave(req, resp)
 	}
-	return c.resp, c.err
+	return resp, err
 }
 
 func (t *retryTransport) CloseIdleConnections() { closeIdle(t.below.next) }

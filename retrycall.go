@@ -8,18 +8,24 @@ import (
 	"time"
 )
 
-// retryCall is one call in Retry, used by its goroutine alone.
-type retryCall struct {
+// retrying is what Retry knows of a call that has come to it, used by the goroutine of
+// the call alone.
+type retrying struct {
 	t      *retryTransport
 	cfg    *retryConfig
 	outer  *call
-	req    *http.Request   // as it came to Retry
-	ctx    context.Context // the caller's
+	req    *http.Request // as it came to Retry
 	gates  []gate
 	budget *budget
 	body   *replay
 	began  time.Duration // when it came to Retry, since the outer call began
 	key    string
+}
+
+// retryCall is a call that has had an attempt.
+type retryCall struct {
+	retrying
+	ctx context.Context // the caller's
 
 	attempts int
 	probes   int            // of those, the ones that a gate spares the call
@@ -45,25 +51,42 @@ type ending struct {
 	verdict verdict
 }
 
-// send makes an attempt. The first goes down with the call that came, whose gates
-// Retry has taken, and each of the others with a fresh one. before is what the one
-// before it ended in, nil for the first.
-func (c *retryCall) send(before *ending) {
-	c.attempts++
-	inner := c.outer
-	if c.attempts > 1 {
-		inner = c.outer.fresh(c.attempts, c.req)
-	}
-	if c.body.has {
+// sendOn sends the request down with inner, whose attempt it is. The first goes with the
+// call that came, whose gates Retry has taken, and each of the others with a fresh one.
+func (c *retrying) sendOn(inner *call) (*http.Response, error) {
+	if c.body.has() {
 		inner.body = c.body
 	}
-	c.resp, c.err = inner.down(&c.t.below, c.req)
+	resp, err := c.t.below.carry(inner, c.req)
 	if inner.body != nil { // it has not come to the base
 		inner.body = nil
 	}
-	if inner != c.outer {
-		inner.leave(c.req, c.resp)
+	return resp, err
+}
+
+// goOn judges the first attempt, which ended in resp and err, and makes the others. It
+// stays out of the frame of its caller, as the kilobyte that it needs would be there in
+// every call. Only a call that is retried pays for a place on the heap.
+//
+//go:noinline
+func (c *retrying) goOn(resp *http.Response, err error) (*http.Response, error) {
+	first := retryCall{retrying: *c, ctx: c.req.Context(), attempts: 1, went: c.began, resp: resp, err: err}
+	first.sent(nil)
+	if !first.again() {
+		first.tellGaveUp()
+		return first.resp, first.err
 	}
+	rest := first
+	rest.retry()
+	return rest.resp, rest.err
+}
+
+// send makes another attempt. before is what the one before it ended in.
+func (c *retryCall) send(before *ending) {
+	c.attempts++
+	inner := c.outer.fresh(c.attempts, c.req)
+	c.resp, c.err = c.sendOn(inner)
+	inner.leave(c.req, c.resp)
 	if c.err == nil && wholeIn(c.resp) != nil { // as it mostly is
 		c.verdict = verdict{outcome: outcomeOK}
 		return

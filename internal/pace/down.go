@@ -9,11 +9,13 @@ import (
 // the provider fails. What happens meanwhile says nothing about speed.
 func (p *Pace) Down(now time.Time, down bool) {
 	switch {
-	case down && !p.down:
+	case down == p.down:
+		return
+	case down:
 		p.undoCuts()
 		p.hold = hold{after: p.seq}
 		p.downAt = now
-	case !down && p.down:
+	default:
 		before := p.recent.bits << 1 // a brown-out that looked like an outage shows in them
 		p.hold = hold{failing: true, from: p.downAt}
 		p.resume(now)

@@ -81,7 +81,7 @@ func (s *slots) watch(a *Pass) {
 
 // settled takes note that a is over, and drops it from the witnesses if it was refused.
 func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
-	if accepted {
+	if accepted && !s.shut.IsZero() { // which mostly it is, and then nothing is written
 		s.shut = time.Time{}
 	}
 	if s.watched == 0 {
