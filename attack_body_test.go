@@ -29,7 +29,7 @@ func TestAGetBodyWithoutABody(t *testing.T) {
 	defer srv.Close()
 	rt := must(t)(steady.New(
 		steady.WithKey(steady.KeyByModel), steady.WithRateLimit(1000, 1000, steady.TokensPerMinute(1e6)),
-		steady.WithRetry(steady.Delays(1, 1)),
+		steady.WithRetry(steady.Delays(ms, ms)),
 	))
 	defer rt.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/v1/chat/completions", strings.NewReader(`{"model":"m"}`))
@@ -67,7 +67,7 @@ func TestAnAttemptThatIsOverDoesNotTakeTheBody(t *testing.T) {
 		bodies = append(bodies, string(text))
 		return nil, io.ErrUnexpectedEOF
 	})
-	rt := steady.Retry(steady.MaxAttempts(3), steady.UnknownResends(9), steady.Delays(1, 1))(base)
+	rt := steady.Retry(steady.MaxAttempts(3), steady.UnknownResends(9), steady.Delays(ms, ms))(base)
 	if _, err := rt.RoundTrip(post(t, t.Context(), "q")); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
@@ -90,7 +90,7 @@ func TestACopyOfTheBodyThatIsAskedForAsTheCallEnds(t *testing.T) {
 			})
 			return nil, io.ErrUnexpectedEOF
 		})
-		rt := steady.Retry(steady.MaxAttempts(2), steady.Delays(1, 1))(base)
+		rt := steady.Retry(steady.MaxAttempts(2), steady.Delays(ms, ms))(base)
 		_, _ = rt.RoundTrip(post(t, t.Context(), "q"))
 		wg.Wait()
 	}

@@ -466,7 +466,7 @@ func nothingIsLost(t *testing.T, paced bool) {
 			case !paced:
 				options = append(options, steady.WithPace(steady.NoPace()))
 			case seed%3 == 0:
-				options = append(options, steady.WithRateLimit(1000, 1000, steady.MaxInFlight(most), steady.TokensPerMinute(200_000)))
+				options = append(options, steady.WithRateLimit(1000, 1000, steady.TokensPerMinute(200_000)))
 				limited = false
 			}
 			rt := must(t)(steady.New(options...))
@@ -676,7 +676,7 @@ func TestABrokenAnswerThatCannotBeAskedForAgainDoesNotLookWhole(t *testing.T) {
 		"broken, no body to send": {step{status: 200, header: halfStream("").header, body: io.NopCloser(reset)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			layers := []steady.Middleware{steady.Retry(steady.Delays(1, 1)), steady.Attempt()}
+			layers := []steady.Middleware{steady.Retry(steady.Delays(ms, ms)), steady.Attempt()}
 			if tc.layer != nil {
 				layers = slices.Insert(layers, 1, tc.layer)
 			}

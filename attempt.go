@@ -30,7 +30,7 @@ func (f attemptOption) applyAttempt(c *attemptConfig) { f(c) }
 func (f attemptOption) applyTimeout(c *config)        { f(&c.attempt) }
 
 type attemptConfig struct {
-	nils         flaws         // nil options
+	amiss        flaws         // nil options, and such as contradict each other
 	header       time.Duration // 0 means no limit
 	firstContent time.Duration // 0 means no limit
 	idle         time.Duration // 0 means no limit
@@ -49,18 +49,18 @@ func defaultAttemptConfig() attemptConfig {
 
 func (c *attemptConfig) apply(opts []AttemptOption) {
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.applyAttempt(c)
 		}
 	}
 }
 
 func (c *attemptConfig) validate() error {
-	f := c.nils
-	f.add(c.header < 0, "HeaderTimeout(%v): must not be negative", c.header)
-	f.add(c.firstContent < 0, "FirstContent(%v): must not be negative", c.firstContent)
-	f.add(c.idle < 0, "Idle(%v): must not be negative", c.idle)
-	f.add(c.firstEvent < 0, "FirstEvent(%v): must not be negative", c.firstEvent)
+	f := c.amiss
+	f.short(c.header, "HeaderTimeout")
+	f.short(c.firstContent, "FirstContent")
+	f.short(c.idle, "Idle")
+	f.short(c.firstEvent, "FirstEvent")
 	return errors.Join(append(f, c.keyer.validate())...)
 }
 
@@ -163,7 +163,7 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 			a.over(verdict{outcome: outcomeFailed, err: errPanicked})
 		}
 	}()
-	resp, err := roundTrip(t.next, c.outgoing(a, req))
+	resp, err := roundTrip(t.next, c.outgoingIn(&a.req, a, req))
 	returned = true
 	usual := resp != nil && a.usual(req, resp)
 	inTime := a.answered(usual)

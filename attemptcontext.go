@@ -2,7 +2,6 @@ package steady
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -18,11 +17,14 @@ type attemptContext struct {
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // made when it is asked for
 	err      error         // nil until the end
-	children []*child
+	children *child        // the one that was registered last
 }
 
 // child is a context that is to end with an attempt.
-type child struct{ end func() }
+type child struct {
+	end    func()
+	before *child // registered before it
+}
 
 // Done returns a channel that is closed at the end.
 func (c *attemptContext) Done() <-chan struct{} {
@@ -51,11 +53,11 @@ func (c *attemptContext) Err() error {
 // AfterFunc lets package context register a child without a goroutine. What that
 // package hands it takes the child's lock, which is held during the registration.
 func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
-	ch := &child{end}
+	ch := &child{end: end}
 	c.mu.Lock()
 	ended := c.err != nil
 	if !ended {
-		c.children = append(c.children, ch)
+		ch.before, c.children = c.children, ch
 	}
 	c.mu.Unlock()
 	if ended {
@@ -64,11 +66,13 @@ func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		i := slices.Index(c.children, ch)
-		if i >= 0 {
-			c.children = slices.Delete(c.children, i, i+1)
+		for at := &c.children; *at != nil; at = &(*at).before {
+			if *at == ch {
+				*at = ch.before
+				return true
+			}
 		}
-		return i >= 0
+		return false
 	}
 }
 
@@ -83,10 +87,10 @@ func (c *attemptContext) end(err error) {
 	if c.done != nil {
 		close(c.done)
 	}
-	children := c.children
+	last := c.children
 	c.children = nil
 	c.mu.Unlock()
-	for _, ch := range children {
+	for ch := last; ch != nil; ch = ch.before {
 		ch.end()
 	}
 }

@@ -17,12 +17,13 @@ type attempt struct {
 	attemptContext
 	t     *attemptTransport
 	call  *call
+	req   http.Request  // that makes it
 	start time.Duration // of the attempt, since the call began
 	told  *told         // for the observer; nil without one
 	plain wholeBody     // of the response, if that is over with its headers
 
-	// The context's mu guards the rest.
-	armed   bool
+	asked   bool          // for its end, before there was an answer
+	armed   bool          // from here on the context's mu guards all
 	content bool          // what is due is the first content, and else the headers
 	within  time.Duration // how long that may take; 0 for ever
 	timer   *time.Timer   // for it, once armed
@@ -98,6 +99,7 @@ func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.sta
 func (a *attempt) answered(more bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.asked = a.armed
 	inTime := (a.timer == nil || a.timer.Stop()) && a.err == nil
 	if a.within = 0; more && inTime {
 		a.within, a.content = a.t.cfg.firstContent, true

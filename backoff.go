@@ -70,7 +70,7 @@ func upTo(d time.Duration) time.Duration {
 // caller's request nor any response. Its client sends a stand-in, so that
 // nothing of the real request can be buffered, changed, redirected or closed by
 // it; what each attempt ended in is kept by the retryCall. What the loop gives is
-// its order of things, its timers and the counting.
+// its order of things and its timers.
 
 // errEnded stands for the end of an attempt in the loop's client, which would
 // follow a redirect if it were shown one.
@@ -86,13 +86,13 @@ func (a attempts) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errEnded
 }
 
-// loop runs send until again says that it was the last time. Before each but the
+// loop runs send until again, which counts, says that it was the last time. Before each but the
 // first it waits for what wait returns and asks prepare. It returns the error of
 // prepare, or of ctx if that ended a wait.
-func loop(ctx context.Context, most int, send func(), again func() bool, wait func() time.Duration, prepare func() error) error {
+func loop(ctx context.Context, send func(), again func() bool, wait func() time.Duration, prepare func() error) error {
 	client := &retryablehttp.Client{
 		HTTPClient:   &http.Client{Transport: attempts{send}},
-		RetryMax:     most - 1,
+		RetryMax:     math.MaxInt32,
 		CheckRetry:   func(context.Context, *http.Response, error) (bool, error) { return again(), nil },
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return wait() },
 		PrepareRetry: func(*http.Request) error { return prepare() },
@@ -121,6 +121,6 @@ func (c *retryCall) ownWait() time.Duration {
 	if c.verdict.status == http.StatusServiceUnavailable && least <= b.longest/2 {
 		least *= 2
 	}
-	c.last = b.next(c.attempts, least, c.last)
+	c.last = b.next(max(1, c.attempts-c.probes), least, c.last)
 	return c.last
 }

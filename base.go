@@ -19,8 +19,8 @@ func defaultBaseConfig() baseConfig {
 
 func (c *baseConfig) validate() error {
 	var f flaws
-	f.add(c.dial <= 0, "DialTimeout(%v): must be positive", c.dial)
-	f.add(c.tls <= 0, "TLSTimeout(%v): must be positive", c.tls)
+	f.tooShort(c.dial, "DialTimeout")
+	f.tooShort(c.tls, "TLSTimeout")
 	return errors.Join(f...)
 }
 

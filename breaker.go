@@ -15,7 +15,7 @@ type breakerOption func(*breakerConfig)
 func (f breakerOption) applyBreaker(c *breakerConfig) { f(c) }
 
 type breakerConfig struct {
-	nils     flaws // nil options
+	amiss    flaws // nil options, and such as contradict each other
 	inARow   int
 	ratio    float64
 	window   time.Duration
@@ -36,7 +36,7 @@ func defaultBreakerConfig() breakerConfig {
 
 func (c *breakerConfig) apply(opts []BreakerOption) {
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.applyBreaker(c)
 		}
 	}
@@ -46,12 +46,12 @@ func (c *breakerConfig) apply(opts []BreakerOption) {
 func (c *breakerConfig) leavesOverload() bool { return c.paced && !c.own }
 
 func (c *breakerConfig) validate() error {
-	f := c.nils
+	f := c.amiss
 	f.add(c.inARow < 1, "TripAfter(%d): must be at least 1", c.inARow)
 	f.add(!(c.ratio > 0 && c.ratio <= 1) || c.window < time.Second || c.minimum < 1,
 		"TripRatio(%v, %v, %d): the ratio must be above 0 and at most 1, the window at least 1s, the minimum at least 1",
 		c.ratio, c.window, c.minimum)
-	f.add(c.openFor < time.Millisecond, "OpenFor(%v): must be at least 1ms", c.openFor)
+	f.tooShort(c.openFor, "OpenFor")
 	return errors.Join(append(f, c.keyer.validate())...)
 }
 
@@ -172,7 +172,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 			p.settle(outcomeFailed, time.Time{})
 		}
 	}()
-	resp, err := c.down(&t.below, req)
+	resp, err := t.below.carry(c, req)
 	returned = true
 	if made {
 		c.leave(req, resp)
@@ -242,7 +242,8 @@ func (p *breakerPass) again(*http.Request) error {
 	return nil
 }
 
-func (p *breakerPass) pays(verdict) bool { return false }
+func (p *breakerPass) pays(verdict) bool   { return false }
+func (p *breakerPass) spares(verdict) bool { return false } // that is for the queue, which keeps calls
 
 func (p *breakerPass) ended(v verdict) { p.settle(v.outcome, v.at) }
 

@@ -120,37 +120,45 @@ func enter(c *call, req *http.Request, room *call) (_ *call, made bool) {
 
 // below is what a layer hands requests down to.
 type below struct {
+	layer // next, if it is one of ours, or what stands for it
 	next  http.RoundTripper
-	layer layer // next, if it is one of ours, or nil
 }
 
 func newBelow(next http.RoundTripper) below {
-	l, _ := next.(layer)
-	return below{next, l}
+	l, ours := next.(layer)
+	if !ours {
+		l = foreign{next}
+	}
+	return below{l, next}
 }
 
-// down hands req on: by hand to a layer, and in its context to anything else, through
-// which it may come to a layer again.
-func (c *call) down(b *below, req *http.Request) (*http.Response, error) {
-	if b.layer != nil {
-		return b.layer.carry(c, req)
-	}
+// foreign stands for a RoundTripper that is no layer of ours.
+type foreign struct{ next http.RoundTripper }
+
+// carry hands req on with c in its context, for it may come to a layer again.
+func (f foreign) carry(c *call, req *http.Request) (*http.Response, error) {
 	switch carried := callOf(req) == c; {
 	case !carried:
 		req = c.outgoing(c, req)
 	case c.body != nil:
 		req = c.outgoing(req.Context(), req)
 	}
-	return roundTrip(b.next, req)
+	return roundTrip(f.next, req)
 }
 
 // outgoing returns the copy of req, with ctx, that goes down in its stead. ctx may
 // take c to whoever asks for it.
 func (c *call) outgoing(ctx context.Context, req *http.Request) *http.Request {
+	return c.outgoingIn(new(http.Request), ctx, req)
+}
+
+// outgoingIn is outgoing for who has room for the copy.
+func (c *call) outgoingIn(room *http.Request, ctx context.Context, req *http.Request) *http.Request {
 	if !c.shared { // once it is, nobody writes this
 		c.shared = true
 	}
-	req = req.WithContext(ctx)
+	*room = *req.WithContext(ctx) // the one on the right takes no place on the heap
+	req = room
 	if c.body != nil {
 		c.body.put(req)
 		c.body = nil
@@ -183,6 +191,14 @@ func (c *call) fresh(n int, req *http.Request) *call {
 // has a body. Like http.Client, it takes no response beside an error.
 func roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := next.RoundTrip(req)
+	if err == nil && resp != nil && resp.Body != nil { // as it mostly is
+		return resp, nil
+	}
+	return amended(next, resp, err)
+}
+
+// amended is roundTrip for what next has returned and may have left undone.
+func amended(next http.RoundTripper, resp *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil:
 		if resp != nil && resp.Body != nil {

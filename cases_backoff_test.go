@@ -215,13 +215,13 @@ func TestRA7_BackoffArithmeticAtTheEdges(t *testing.T) {
 		"full": steady.FullJitter(), "equal": steady.EqualJitter(), "plus or minus 0": steady.PlusMinus(0),
 		"plus or minus 1": steady.PlusMinus(1), "decorrelated": steady.DecorrelatedJitter(),
 	}
-	durations := []time.Duration{math.MinInt64, -1, 0, 1, 2, 3, 100 * time.Millisecond, time.Hour, largest / 3, largest/2 + 1, largest - 1, largest}
+	durations := []time.Duration{math.MinInt64, -1, 0, 1, ms - 1, ms, ms + 1, 100 * time.Millisecond, time.Hour, largest / 3, largest/2 + 1, largest - 1, largest}
 	for name, jitter := range jitters {
 		for _, first := range durations {
 			for _, longest := range durations {
 				opts := []steady.RetryOption{steady.Delays(first, longest), jitter}
 				waits, err := steady.Waits(200, opts...)
-				if wrong := first <= 0 || longest < first; wrong != (err != nil) {
+				if wrong := first < ms || longest < first; wrong != (err != nil) {
 					t.Errorf("%s, Delays(%d, %d): error %v, want one: %v", name, first, longest, err, wrong)
 				}
 				for i, w := range waits {
@@ -238,7 +238,7 @@ func TestRA7_BackoffArithmeticAtTheEdges(t *testing.T) {
 // the longest.
 func TestRA7_TheCeilingDoublesAndNeverFalls(t *testing.T) {
 	for _, tc := range []struct{ first, longest time.Duration }{
-		{1, 1}, {1, math.MaxInt64}, {100 * time.Millisecond, time.Minute}, {100 * time.Millisecond, math.MaxInt64}, {3, 1 << 62}, {time.Hour, time.Hour},
+		{ms, ms}, {ms, math.MaxInt64}, {100 * time.Millisecond, time.Minute}, {100 * time.Millisecond, math.MaxInt64}, {ms + 1, 1 << 62}, {time.Hour, time.Hour},
 	} {
 		waits, err := steady.Waits(200, steady.Delays(tc.first, tc.longest), steady.PlusMinus(0))
 		if err != nil {

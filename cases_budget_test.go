@@ -20,7 +20,7 @@ func budgetStack(t *testing.T, base http.RoundTripper, perSecond float64, opts .
 	t.Helper()
 	return must(t)(steady.New(append([]steady.Option{
 		steady.WithBase(base), neverTrips(),
-		steady.WithRetry(steady.RetryBudget(0.125, perSecond), steady.MaxAttempts(2), steady.Delays(1, 1)),
+		steady.WithRetry(steady.RetryBudget(0.125, perSecond), steady.MaxAttempts(2), steady.Delays(ms, ms)),
 	}, opts...)...))
 }
 
@@ -107,15 +107,15 @@ func TestBU1_TimeFillsItAndNotOverTheBrim(t *testing.T) {
 		base := statuses(503)
 		// A quarter in a second; calls earn nothing. All of it is spent first.
 		rt := must(t)(steady.New(steady.WithBase(base), neverTrips(),
-			steady.WithRetry(steady.RetryBudget(0, 0.25), steady.MaxAttempts(11), steady.Delays(1, 1))))
+			steady.WithRetry(steady.RetryBudget(0, 0.25), steady.MaxAttempts(11), steady.Delays(ms, ms), steady.PlusMinus(0))))
 		statusOf(t, rt)
 		if got := base.attempts(); got != 11 {
 			t.Fatalf("%d attempts, want 11", got)
 		}
-		for _, tc := range []struct {
+		for _, tc := range []struct { // the waits between the attempts have taken 10ms
 			idle  time.Duration
 			least float64
-		}{{4 * time.Second, 1}, {8 * time.Second, 3}, {28 * time.Second, 10}, {time.Hour, 10}} {
+		}{{4*time.Second - 10*ms + time.Microsecond, 1}, {8 * time.Second, 3}, {28 * time.Second, 10}, {time.Hour, 10}} {
 			time.Sleep(tc.idle)
 			if got := budgetOf(t, rt); got < tc.least || got > tc.least+1e-6 {
 				t.Errorf("budget %v after %v more, want %v", got, tc.idle, tc.least)

@@ -226,7 +226,7 @@ func TestC2_TheRequestBodyIsClosedOnEveryEarlyWayOut(t *testing.T) {
 		{name: "the breaker is open and nobody waits", before: 1, steps: []int{503}, opts: append(open[:2:2], steady.Patience(0))},
 		{
 			name: "the budget is empty", steps: []int{503}, before: 1, attempts: 1,
-			opts: []steady.Option{neverTrips(), steady.WithRetry(steady.RetryBudget(0, 0), steady.MaxAttempts(20), steady.Delays(1, 1))},
+			opts: []steady.Option{neverTrips(), steady.WithRetry(steady.RetryBudget(0, 0), steady.MaxAttempts(20), steady.Delays(ms, ms))},
 		},
 		{name: "GetBody fails", steps: []int{503}, attempts: 1, change: func(req *http.Request) *http.Request {
 			req.GetBody = func() (io.ReadCloser, error) { return nil, errGetBody }

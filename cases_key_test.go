@@ -95,7 +95,7 @@ func TestTheRetryBudgetIsKeptPerKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := statuses(503)
 		rt := must(t)(steady.New(steady.WithBase(base), neverTrips(),
-			steady.WithRetry(steady.RetryBudget(0, 0), steady.MaxAttempts(11), steady.Delays(1, 1))))
+			steady.WithRetry(steady.RetryBudget(0, 0), steady.MaxAttempts(11), steady.Delays(ms, ms))))
 		for _, tt := range []struct {
 			host string
 			want int
@@ -171,6 +171,7 @@ func TestNewWithoutAKeyFuncIsAnError(t *testing.T) {
 
 func TestStateTellsWhatTheLayersKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
 		rt := must(t)(steady.New(steady.WithConcurrency(2), steady.WithBreaker(steady.TripAfter(1)), steady.WithRetry(steady.MaxAttempts(1)),
 			steady.WithBase(roundTripFunc(func(req *http.Request) (*http.Response, error) {
 				status := 200
@@ -197,8 +198,8 @@ func TestStateTellsWhatTheLayersKnow(t *testing.T) {
 		}
 		synctest.Wait()
 		want := []steady.KeyState{
-			{Key: "down.test", Waiting: 1, Breaker: "open", Budget: 100},
-			{Key: "llm.test", InFlight: 2, Waiting: 3, Breaker: "closed", Budget: 100},
+			{Key: "down.test", Waiting: 1, Breaker: "open", Budget: 100, PaceState: "search", HeldUntil: start.Add(2 * time.Second)},
+			{Key: "llm.test", InFlight: 2, Waiting: 3, Breaker: "closed", Budget: 100, PaceState: "search"},
 		}
 		if got := rt.State(); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v\nwant %+v", got, want)
@@ -208,8 +209,8 @@ func TestStateTellsWhatTheLayersKnow(t *testing.T) {
 		}
 		wg.Wait()
 		want = []steady.KeyState{ // the probe at 2s has failed
-			{Key: "down.test", Breaker: "open", Budget: 100},
-			{Key: "llm.test", Breaker: "closed", Budget: 100},
+			{Key: "down.test", Breaker: "open", Budget: 100, PaceState: "search", HeldUntil: start.Add(4 * time.Second)},
+			{Key: "llm.test", Breaker: "closed", Budget: 100, PaceState: "search"},
 		}
 		if got := rt.State(); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v\nwant %+v", got, want)

@@ -647,7 +647,7 @@ func TestAC1_ASlotIsTakenOnceAndGivenBackOnce(t *testing.T) {
 		var began atomic.Int64
 		heard := &events{}
 		rt := must(t)(steady.New(steady.WithObserver(heard), steady.WithConcurrency(5), steady.MaxWait(0), neverTrips(),
-			steady.WithRetry(steady.Delays(1, 1), steady.RetryBudget(100, 100)),
+			steady.WithRetry(steady.Delays(ms, ms), steady.RetryBudget(100, 100)),
 			steady.WithBase(roundTripFunc(func(req *http.Request) (*http.Response, error) {
 				began.Add(1)
 				return (*base.Load())(req)

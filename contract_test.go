@@ -1,6 +1,7 @@
 package steady_test
 
 import (
+	"io"
 	"net/http"
 	"testing"
 
@@ -10,7 +11,10 @@ import (
 
 func TestEveryLayerKeepsTheContractOfRoundTripper(t *testing.T) {
 	layers := map[string]steady.Middleware{
-		"SDK":       steady.SDK(),
+		"SDK": steady.SDK(),
+		"the layer of ExampleChain": func(next http.RoundTripper) http.RoundTripper {
+			return steady.Chain(next, steady.SDK(), steady.Retry(), func(next http.RoundTripper) http.RoundTripper { return &numbered{next: next, out: io.Discard} }, steady.Attempt())
+		},
 		"RateLimit": steady.RateLimit(5, 5, steady.MaxInFlight(8)),
 		"Breaker":   steady.Breaker(),
 		"Retry":     steady.Retry(),

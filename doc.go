@@ -44,18 +44,57 @@
 // content (see [FirstEvent]), and a [DONE] behind an error, at which SDKs would stop
 // and take what they have for the whole.
 //
+// # Options
+//
+// Options are typed, so that a misplaced one does not compile:
+//
+//	New                  all that begin with With, and MaxWait Patience TokensPerMinute
+//	WithRateLimit        MaxInFlight InitialTokens, and MaxWait Patience TokensPerMinute WithPace
+//	WithPace             NoPace AdaptivePool
+//	WithBreaker          TripAfter TripRatio OpenFor
+//	WithRetry            MaxAttempts Delays Within MaxRetryAfter RetryBudget UnknownResends ReplayBuffer
+//	                     FullJitter EqualJitter PlusMinus DecorrelatedJitter
+//	ContextWithRetry     the same for one request, but for RetryBudget and WithKey
+//	WithTimeouts         HeaderTimeout FirstContent Idle FirstEvent StreamGuard DialTimeout TLSTimeout
+//	any of them          WithKey WithObserver
+//
+// Each layer alone takes what its With… takes. An option that is given again replaces
+// itself, so that yours can be laid on top of defaults of your own. Two different
+// options that set the same thing are an error that names both: nobody can have meant
+// that, and which came last would decide.
+//
 // # Words
 //
 // A call is one RoundTrip on the stack. An attempt is one request handed to the
 // base. A re-send is an attempt after the first of a call. A key is what limits,
-// breakers and budgets are kept per: the host, unless [WithKey] says otherwise.
+// breakers and budgets are kept per: the host, unless [WithKey] says otherwise. A token
+// is the rate limit's, of which an attempt takes one ([ContextWithCost]); the tokens that
+// providers bill are called the model's. A probe is an attempt that is sent while the
+// queue is held, to find out whether the provider is back.
 //
 // # Responses and errors
 //
 // As [net/http.RoundTripper] demands, a status is never an error: when retries
 // run out on a 429 the caller gets that 429, with its body whole. An error means
-// that there is no response: see [ErrBreakerOpen], [ErrRateLimited] and
-// [RetryError]. An attempt is over when its body is: its slot is held, its
+// that there is no response. This is what a call of New ends in:
+//
+//	a response           from the provider, whatever its status: the last one, if there were several
+//	*BreakerError        ErrBreakerOpen: the provider is down, and Patience or the deadline is too short
+//	*LimitError          ErrRateLimited: no turn in time, under your limits or the learned pace
+//	*RetryError          the last attempt had no response. Err says why, and why there was no other
+//	context.Canceled     the caller left; with the cause, if there is one
+//	DeadlineExceeded     matches what the request's deadline has ended, also one of the errors above
+//	any other            of the one attempt that was made, as the base returned it: the certificate, the name
+//	                     of the host, the request itself. Or an invalid ContextWithRetry or ContextWithCost
+//
+// And this is what reading the body of a response may end in, besides io.EOF:
+//
+//	ErrStreamTruncated   the answer is not whole
+//	ErrStreamStalled     it stopped coming
+//	*AnswerError         it has turned into an error
+//	any other            the connection or the context has ended
+//
+// An attempt is over when its body is: its slot is held, its
 // context lives and its verdict is open until then. So read bodies to their end
 // or close them.
 package steady

@@ -20,7 +20,9 @@ var (
 	ErrBreakerOpen = errors.New("steady: circuit breaker is open")
 
 	// ErrRateLimited reports that a call was not sent because its turn could not
-	// come in time. The error's type is [*LimitError].
+	// come in time. The error's type is [*LimitError]. A call that was sent and
+	// rejected by the provider is none of these: it ends in the response 429, so who
+	// wants to know of both looks at the status, too.
 	ErrRateLimited = errors.New("steady: rate limited")
 
 	// ErrStreamTruncated is what the body of an answer ends in, after all the
@@ -100,6 +102,8 @@ type LimitError struct {
 	shed   bool          // it has left so that others are answered in time
 	option string        // what has set the bound, and to what, unless it is the deadline
 	most   time.Duration
+	unset  bool // nobody has: it is the default
+	held   bool // only the time counts for which the provider has held the queue
 }
 
 func (e *LimitError) Error() string {
@@ -108,13 +112,13 @@ func (e *LimitError) Error() string {
 	case e.Deadline:
 		bound = "the deadline allows"
 	case e.option != "":
-		bound = fmt.Sprintf("%s (%v) allows", e.option, e.most)
+		bound = fmt.Sprintf("%s (%v%s) allows", e.option, e.most, when(e.unset, ", the default"))
 	}
 	wait, waited := e.Wait.Round(time.Millisecond), e.waited.Round(time.Millisecond)
 	var text string
 	switch {
 	case e.shed:
-		text = fmt.Sprintf("waited %v, with more calls in the queue than %s", waited, bound)
+		text = fmt.Sprintf("waited %v, and more calls are before it than can be served in the time that %s", waited, bound)
 	case e.told && waited > 0:
 		text = fmt.Sprintf("waited %v, and a turn needs %v more, longer than %s", waited, wait, bound)
 	case e.told:
@@ -122,7 +126,16 @@ func (e *LimitError) Error() string {
 	default:
 		text = fmt.Sprintf("waited %v, as long as %s", wait, bound)
 	}
+	text += when(e.held && waited > 0 && !e.Deadline, ", which counts from when the provider began to hold the queue")
 	return fmt.Sprintf("%v for %s: %s", ErrRateLimited, e.Key, text)
+}
+
+// when returns text if that holds.
+func when(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
 }
 
 // Unwrap returns [ErrRateLimited], and [context.DeadlineExceeded] if Deadline is set.
@@ -225,6 +238,17 @@ func (f *flaws) add(wrong bool, format string, args ...any) {
 func (f *flaws) missing(is bool) bool {
 	f.add(is, "an option is nil: leave it out")
 	return is
+}
+
+// short adds a flaw if d, which opt(d) sets, is negative or so short that its unit must
+// have been forgotten.
+func (f *flaws) short(d time.Duration, opt string) {
+	f.add(d != 0 && d < time.Millisecond, "%s(%v): must be 0 or at least 1ms", opt, d)
+}
+
+// tooShort is short where 0 makes no sense either.
+func (f *flaws) tooShort(d time.Duration, opt string) {
+	f.add(d < time.Millisecond, "%s(%v): must be at least 1ms", opt, d)
 }
 
 // must panics on an invalid option of a layer: the caller wrote it into the

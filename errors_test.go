@@ -1,9 +1,11 @@
 package steady_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
@@ -29,7 +31,9 @@ func TestALimitErrorSaysWhatDecided(t *testing.T) {
 		{"a turn beyond MaxWait", []steady.Option{steady.WithRateLimit(1, 1), steady.MaxWait(2 * time.Second)}, 0, 3,
 			"a turn needs 3s, longer than MaxWait (2s) allows"},
 		{"a turn beyond the default", []steady.Option{steady.WithRateLimit(1.0/60, 1)}, 0, 1,
-			"a turn needs 1m0s, longer than MaxWait (30s) allows"},
+			"a turn needs 1m0s, longer than MaxWait (30s, the default) allows"},
+		{"a turn beyond the Patience, which is both", []steady.Option{steady.WithRateLimit(1.0/60, 1), steady.Patience(20 * time.Second)}, 0, 1,
+			"a turn needs 1m0s, longer than Patience (20s) allows"},
 		{"a turn beyond the deadline", []steady.Option{steady.WithRateLimit(1, 1)}, 2 * time.Second, 3,
 			"a turn needs 3s, longer than the deadline allows"},
 		{"no slot within MaxWait", []steady.Option{steady.WithConcurrency(1), steady.MaxWait(2 * time.Second)}, 0, 1,
@@ -82,8 +86,8 @@ func TestALimitErrorSaysHowLongTheCallHasWaited(t *testing.T) {
 		})
 		rt := must(t)(steady.New(steady.WithBase(base)))
 		said := []*regexp.Regexp{
-			regexp.MustCompile(`^steady: rate limited for llm\.test: waited \S+s, with more calls in the queue than MaxWait \(30s\) allows$`),
-			regexp.MustCompile(`^steady: rate limited for llm\.test: waited (29\.\d+|30)s, (and a turn needs \S+ more, longer than|as long as) MaxWait \(30s\) allows$`),
+			regexp.MustCompile(`^steady: rate limited for llm\.test: waited \S+s, and more calls are before it than can be served in the time that MaxWait \(30s, the default\) allows$`),
+			regexp.MustCompile(`^steady: rate limited for llm\.test: waited (29\.\d+|30)s, (and a turn needs \S+ more, longer than|as long as) MaxWait \(30s, the default\) allows$`),
 		}
 		var wg sync.WaitGroup
 		var found atomic.Int64
@@ -170,4 +174,31 @@ func TestARetryErrorSaysWhyThereWasNoOtherAttempt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With a MaxWait beside it the Patience is about the provider alone, and a call may
+// have waited for longer. In the log it is one of many, and no warning.
+func TestALimitErrorSaysFromWhenThePatienceCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		rt := must(t)(steady.New(steady.WithBase(play(rejected)), steady.MaxWait(time.Hour), steady.Patience(5*time.Second),
+			steady.WithObserver(steady.LogTo(slog.New(slog.NewTextHandler(&logged, nil))))))
+		said := regexp.MustCompile(`waited \S+s, .* Patience \(5s\) allows, which counts from when the provider began to hold the queue$`)
+		var found atomic.Int64
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if _, err := call(t, rt, t.Context(), "q"); err != nil {
+					found.Add(1)
+					if !said.MatchString(err.Error()) {
+						t.Errorf("got %q, want %v", err, said)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := strings.Count(logged.String(), `level=INFO msg="steady: no turn in time"`); found.Load() == 0 || n < int(found.Load()) {
+			t.Errorf("%d calls were refused, and %d lines at Info say so", found.Load(), n)
+		}
+	})
 }

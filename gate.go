@@ -20,6 +20,12 @@ type gate interface {
 	// the attempt under way, cannot make things worse for the provider.
 	pays(v verdict) bool
 
+	// spares reports whether the attempt under way, which ended in v, was one to
+	// answer a question of the gate's own, and failed to: then the call is as if it
+	// had not been sent, and the gate, which keeps it until it asks again, sees to it
+	// that this does not go on for ever.
+	spares(v verdict) bool
+
 	// again returns when the next attempt may go. After an error nothing is
 	// under way, and nothing has been spent.
 	again(req *http.Request) error
@@ -69,6 +75,11 @@ func (c *call) takePermit() permit {
 // paid reports whether one of gates pays for a re-send after v.
 func paid(gates []gate, v verdict) bool {
 	return slices.ContainsFunc(gates, func(g gate) bool { return g.pays(v) })
+}
+
+// spared reports whether one of gates spares the call the attempt that ended in v.
+func spared(gates []gate, v verdict) bool {
+	return slices.ContainsFunc(gates, func(g gate) bool { return g.spares(v) })
 }
 
 // tellEnded tells gates, innermost first, that an attempt has ended.

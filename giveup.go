@@ -40,7 +40,7 @@ func (c *retryCall) whyOver() string {
 		return c.byContext()
 	case !c.worth():
 		return endFinal
-	case c.attempts >= c.cfg.maxAttempts:
+	case c.usedUp():
 		return endAttempts
 	}
 	return endBody

@@ -50,6 +50,7 @@ func (q *queue) holding(now time.Time) (wait time.Duration, by holdBy) {
 		q.ramp.start(now)
 	}
 	t.by = by
+	q.note(now)
 	q.wakeAll() // their waits have other bounds now
 	return wait, by
 }

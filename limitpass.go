@@ -18,13 +18,18 @@ type limitPass struct {
 	charge *charge       // in tokens of the model, if that matters
 	waited time.Duration // for the last turn
 
-	// Of the attempt under way. The queue's mu guards it.
-	pass    pace.Pass
-	learned bool // the pace knows what became of it
+	// A probe that fails puts its call back into the line as if it had not left.
+	probe holdBy        // what the attempt under way asks about, if it is one
+	since time.Time     // when the wait began that goes on then; zero if none does
+	past  time.Duration // the queue's troubled time before that
 
 	// q is where the attempt under way counts; nil between attempts. The end of a
 	// body changes it from its own goroutine.
 	q atomic.Pointer[queue]
+
+	// Of the attempt under way. The queue's mu guards it.
+	pass    pace.Pass
+	learned bool // the pace knows what became of it
 
 	// returned tells that RoundTrip has, while a layer further in, which sends a
 	// request several times at once, may have left a Retry behind.
@@ -48,21 +53,27 @@ func (p *limitPass) await(now time.Time) error {
 			p.release(verdict{outcome: outcomeRefused, err: err})
 		}
 	}
-	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil) {
-		p.tell(o, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil || q.news.any.Load()) {
+		p.tell(o, q, err)
 	}
 	return err
 }
 
-// tell tells o of e. When o panics, nobody comes for what the holder has given.
-func (p *limitPass) tell(o Observer, e LimitWaited) {
+// tell tells o how the wait in q, nil if there was none, has ended. When o panics,
+// nobody comes for what the holder has given.
+func (p *limitPass) tell(o Observer, q *queue, err error) {
 	told := false
 	defer func() {
 		if !told {
 			p.withdraw()
 		}
 	}()
-	o.Observe(p.c.Context, e)
+	if q != nil {
+		q.tellNews()
+	}
+	if p.waited > 0 || err != nil {
+		o.Observe(p.c.Context, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+	}
 	told = true
 }
 
@@ -73,7 +84,12 @@ func (p *limitPass) withdraw() {
 	}
 }
 
-func (p *limitPass) ended(v verdict) { p.release(v) }
+func (p *limitPass) ended(v verdict) {
+	if !p.spares(v) {
+		p.since = time.Time{}
+	}
+	p.release(v)
+}
 
 func (p *limitPass) bodyEnded(v verdict) {
 	v.header = nil // it has been read, and is the caller's since
@@ -88,6 +104,19 @@ func (p *limitPass) pays(v verdict) bool {
 	return q != nil && q.pace != nil && (v.outcome == outcomeRejected || v.outcome == outcomeOverloaded && q.brownOut.Load())
 }
 
+// spares reports whether the attempt under way was a probe, and what holds the queue
+// goes on holding it after v. It is nothing that the call has asked for: it keeps its
+// place in line and its attempts, and its patience bounds how often it is sent.
+func (p *limitPass) spares(v verdict) bool {
+	switch p.probe {
+	case byBreaker:
+		return v.outcome.bad()
+	case byPace:
+		return v.outcome.bad() || v.outcome == outcomeRejected
+	}
+	return false
+}
+
 // underWay returns the queue in which the attempt under way counts, or nil.
 func (p *limitPass) underWay() *queue { return p.q.Load() }
 
@@ -98,6 +127,15 @@ func (p *limitPass) release(v verdict) {
 	}
 }
 
+// undo gives back what p holds after a panic, and resp, which nobody gets.
+func (p *limitPass) undo(resp *http.Response) {
+	p.withdraw()
+	p.release(verdict{outcome: outcomeFailed})
+	if resp != nil {
+		resp.Body.Close()
+	}
+}
+
 // failed ends the attempt under way, which ended in err.
 func (p *limitPass) failed(err error) { p.release(judge(p.c.Context, nil, err)) }
 
@@ -105,7 +143,10 @@ func (p *limitPass) failed(err error) { p.release(judge(p.c.Context, nil, err)) 
 func (p *limitPass) answered(resp *http.Response) {
 	if b := wholeIn(resp); b != nil { // as it mostly is
 		if q := p.q.Swap(nil); q != nil {
-			v := b.verdict(resp)
+			v := verdict{outcome: outcomeOK, header: resp.Header, at: b.at}
+			if p.charge != nil {
+				v.usage = b.usage()
+			}
 			q.over(p, &v, true)
 		}
 		return

@@ -143,7 +143,7 @@ func wantWaits(t *testing.T, v *visits, heard *events) {
 	for _, one := range v.all {
 		switch {
 		case one.err != nil:
-			want = append(want, "refused")
+			want = append(want, fmt.Sprint("refused after ", one.ended-one.came))
 		case one.sent > one.came:
 			want = append(want, fmt.Sprint("waited ", one.sent-one.came))
 		}
@@ -153,7 +153,7 @@ func wantWaits(t *testing.T, v *visits, heard *events) {
 		case e.Key != "llm.test" || e.Cost != 1:
 			t.Errorf("event %+v", e)
 		case errors.Is(e.Err, steady.ErrRateLimited):
-			got = append(got, "refused")
+			got = append(got, fmt.Sprint("refused after ", e.Wait))
 		default:
 			got = append(got, fmt.Sprint("waited ", e.Wait))
 		}

@@ -4,19 +4,24 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/steadyhttp/steady/internal/pace"
 )
 
 // An Observer hears what the layers decide, as they decide it.
 //
 // Observe is called on the goroutine of the request, or of whoever reads its
 // body, and holds it up, so it must not block. It may be called concurrently. No
-// layer holds a lock meanwhile. Events carry no header, no body and no URL.
+// layer holds a lock meanwhile. Events carry no header, no body and no URL. The
+// context is the request's, by which the events of one call can be told from those of
+// others; that of [BreakerChanged] and [PaceChanged], which are about all the calls of
+// a key, is [context.Background].
 type Observer interface {
 	Observe(context.Context, Event)
 }
 
-// Event is one of [RetryScheduled], [GaveUp], [LimitWaited], [BreakerChanged] and
-// [AttemptEnded]. There may be more one day: a type switch should pass over
+// Event is one of [RetryScheduled], [GaveUp], [LimitWaited], [BreakerChanged],
+// [PaceChanged] and [AttemptEnded]. There may be more one day: a type switch should pass over
 // those that it does not know.
 type Event interface{ event() }
 
@@ -30,6 +35,7 @@ type RetryScheduled struct {
 	Class   string        // as in AttemptEnded
 	Wait    time.Duration // before the next
 	Hinted  bool          // whether the server named the wait
+	Probe   bool          // whether the attempt was a probe, which counts for none of MaxAttempts
 }
 
 // GaveUp reports that [Retry] sends a call no more, although it has failed. There is
@@ -57,7 +63,7 @@ type GaveUp struct {
 type LimitWaited struct {
 	Key  string
 	Cost int           // in tokens of the rate limit
-	Wait time.Duration // that it waited
+	Wait time.Duration // that it waited, also when it was refused then
 	Err  error         // why it was refused; nil when its turn came
 }
 
@@ -66,6 +72,27 @@ type LimitWaited struct {
 type BreakerChanged struct {
 	Key      string
 	From, To string
+}
+
+// PaceChanged reports that the learned pace of a key went from one state to another:
+// "search", "rate", "trial", "chance", "slots" or "hold", as in [KeyState].
+//
+// Reason is "refused" (a limit on the rate was met), "in flight" (one on the attempts
+// under way was), "slow" (first bytes come late with so many under way), "no slots" (it
+// was no limit on those after all), "doubt" (to go slower has not helped, and so a trial
+// begins), "trial" (that has ended), "no chance" (the share that was refused whatever we
+// did has changed), "rejected" (everything is, by 429), "failed" (everything does),
+// "silence" (nothing is heard), "probe" (one has passed, which ends the hold) or
+// "breaker" (that holds the queue instead).
+type PaceChanged struct {
+	Key       string
+	From, To  string
+	Reason    string    // see above
+	Pace      float64   // attempts a second that are allowed, as in KeyState
+	Slots     int       // attempts under way that are allowed, as in KeyState
+	InFlight  int       // attempts under way
+	Waiting   int       // calls in the queue
+	HeldUntil time.Time // when the next probe may go, as in KeyState
 }
 
 // AttemptEnded reports that an attempt is over, its body included.
@@ -92,6 +119,7 @@ func (RetryScheduled) event() {}
 func (GaveUp) event()         {}
 func (LimitWaited) event()    {}
 func (BreakerChanged) event() {}
+func (PaceChanged) event()    {}
 func (AttemptEnded) event()   {}
 
 // ObserverFunc makes an [Observer] of a function.
@@ -100,10 +128,11 @@ type ObserverFunc func(context.Context, Event)
 // Observe calls f.
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// LogTo returns an [Observer] that logs to l: at Warn a call that is refused its
-// turn, one that is given up although another attempt was wanted, and a breaker
-// that opens; at Info each retry, and what else a breaker does; at Debug all the
-// rest. It logs no header, no body and no URL; of an error that net/http made it
+// LogTo returns an [Observer] that logs to l: at Warn a breaker that opens, a pace
+// that holds the queue, and a call that is given up although another attempt was
+// wanted; at Info each retry, a call that is refused its turn, of which an overload
+// makes many at once, and what else breakers and paces do; at Debug all the rest. A
+// handler that takes an id from the context joins the lines of one call. It logs no header, no body and no URL; of an error that net/http made it
 // logs what is behind the URL. It panics on a nil l, rather than at the first event.
 func LogTo(l *slog.Logger) Observer {
 	if l == nil {
@@ -123,7 +152,7 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 		return slog.LevelInfo, "steady: retry scheduled", []slog.Attr{
 			slog.String("key", e.Key), slog.Int("attempt", e.Attempt), slog.Int("status", e.Status),
 			slog.String("outcome", e.Outcome), slog.String("class", e.Class),
-			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), errorAttr(e.Err),
+			slog.Duration("wait", e.Wait), slog.Bool("hinted", e.Hinted), slog.Bool("probe", e.Probe), errorAttr(e.Err),
 		}
 	case GaveUp:
 		return e.level(), "steady: gave up", []slog.Attr{
@@ -133,18 +162,19 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 	case LimitWaited:
 		level, msg = slog.LevelDebug, "steady: waited for a turn"
 		if e.Err != nil {
-			level, msg = slog.LevelWarn, "steady: no turn in time"
+			level, msg = slog.LevelInfo, "steady: no turn in time"
 		}
 		return level, msg, []slog.Attr{
 			slog.String("key", e.Key), slog.Int("cost", e.Cost), slog.Duration("wait", e.Wait), errorAttr(e.Err),
 		}
 	case BreakerChanged:
-		level = slog.LevelInfo
-		if e.To == "open" {
-			level = slog.LevelWarn
-		}
-		return level, "steady: breaker changed", []slog.Attr{
+		return e.level(), "steady: breaker changed", []slog.Attr{
 			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To),
+		}
+	case PaceChanged:
+		return e.level(), "steady: pace changed", []slog.Attr{
+			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To), slog.String("reason", e.Reason),
+			slog.Float64("pace", e.Pace), slog.Int("slots", e.Slots), slog.Int("in_flight", e.InFlight), slog.Int("waiting", e.Waiting),
 		}
 	case AttemptEnded:
 		return slog.LevelDebug, "steady: attempt ended", []slog.Attr{
@@ -163,6 +193,20 @@ func (e GaveUp) level() slog.Level {
 		return slog.LevelDebug // no other was wanted, or retries are off
 	}
 	return slog.LevelWarn
+}
+
+func (e BreakerChanged) level() slog.Level {
+	if e.To == "open" {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+func (e PaceChanged) level() slog.Level {
+	if e.To == pace.Hold.String() {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
 }
 
 // errorAttr is the attribute for err, without any URL, or nothing for nil.

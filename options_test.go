@@ -47,6 +47,9 @@ func invalidOptions() []invalid {
 	retry("Delays(2s, 1s): ", steady.Delays(2*time.Second, time.Second))
 	retry("Within(0s): ", steady.Within(0))
 	retry("Within(-1ns): ", steady.Within(-1))
+	retry("Delays(500ns, 30µs): ", steady.Delays(500, 30000))
+	retry("Within(90ns): ", steady.Within(90))
+	retry("MaxRetryAfter(60ns): ", steady.MaxRetryAfter(60))
 	retry("MaxRetryAfter(-1s): ", steady.MaxRetryAfter(-time.Second))
 	retry("RetryBudget(-0.1, 10): ", steady.RetryBudget(-0.1, 10))
 	retry("RetryBudget(0.2, -1): ", steady.RetryBudget(0.2, -1))
@@ -77,7 +80,6 @@ func invalidOptions() []invalid {
 	limit("RateLimit(0, 1): ", 0, 1)
 	limit("RateLimit(-1, 1): ", -1, 1)
 	limit("RateLimit(NaN, 1): ", nan, 1)
-	limit("RateLimit(+Inf, 1): ", inf, 1)
 	limit("RateLimit(1.7976931348623157e+308, 1): ", math.MaxFloat64, 1) // x/time's rate.Inf
 	limit("RateLimit(1, 0): ", 1, 0)
 	limit("RateLimit(1, -1): ", 1, -1)
@@ -85,17 +87,24 @@ func invalidOptions() []invalid {
 	limit("InitialTokens(-7): ", 1, 5, steady.InitialTokens(-7))
 	limit("InitialTokens(6): ", 1, 5, steady.InitialTokens(6))
 	limit("MaxInFlight(-1): ", 1, 1, steady.MaxInFlight(-1))
+	limit("MaxInFlight(0): ", 1, 1, steady.MaxInFlight(0))
 	limit("TokensPerMinute(0): ", 1, 1, steady.TokensPerMinute(0))
 	limit("TokensPerMinute(-1): ", 1, 1, steady.TokensPerMinute(-1))
 	limit("TokensPerMinute(1000000000000): ", 1, 1, steady.TokensPerMinute(1e12))
 	limit("MaxWait(-1s): ", 1, 1, steady.MaxWait(-time.Second))
 	limit("Patience(-1s): ", 1, 1, steady.Patience(-time.Second))
+	limit("MaxWait(3.6µs): ", 1, 1, steady.MaxWait(3600)) // forgotten units
+	limit("Patience(30ns): ", 1, 1, steady.Patience(30))
 	limit("WithKey(nil): ", 1, 1, steady.WithKey(nil))
 
 	attempt("HeaderTimeout(-1s): ", steady.HeaderTimeout(-time.Second))
 	attempt("FirstContent(-1s): ", steady.FirstContent(-time.Second))
 	attempt("Idle(-1ns): ", steady.Idle(-1))
 	attempt("FirstEvent(-2s): ", steady.FirstEvent(-2*time.Second))
+	attempt("HeaderTimeout(600ns): ", steady.HeaderTimeout(600))
+	attempt("FirstContent(600ns): ", steady.FirstContent(600))
+	attempt("Idle(120ns): ", steady.Idle(120))
+	attempt("FirstEvent(2µs): ", steady.FirstEvent(2000))
 	attempt("WithKey(nil): ", steady.WithKey(nil))
 
 	retry("an option is nil: ", nil)
@@ -109,6 +118,7 @@ func invalidOptions() []invalid {
 	only("WithConcurrency(-1): ", steady.WithConcurrency(-1))
 	only("MaxWait(-2s): ", steady.MaxWait(-2*time.Second))
 	only("Patience(-2s): ", steady.Patience(-2*time.Second))
+	only("DialTimeout(10ns): ", steady.WithTimeouts(steady.DialTimeout(10)))
 	only("DialTimeout(0s): ", steady.WithTimeouts(steady.DialTimeout(0)))
 	only("TLSTimeout(-1s): ", steady.WithTimeouts(steady.TLSTimeout(-time.Second)))
 	only("WithKey(nil): ", steady.WithKey(nil))
@@ -154,14 +164,14 @@ func TestNewJoinsTheErrorsOfAllInvalidOptions(t *testing.T) {
 	_, err := steady.New(
 		steady.WithRetry(steady.MaxAttempts(0), steady.Within(0)), steady.WithBreaker(steady.OpenFor(0)),
 		steady.WithRateLimit(0, 0, steady.MaxInFlight(-1)), steady.WithTimeouts(steady.HeaderTimeout(-1), steady.DialTimeout(0), steady.TLSTimeout(0)),
-		steady.WithConcurrency(0), steady.WithKey(nil),
+		steady.WithKey(nil),
 	)
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, name := range []string{
 		"MaxAttempts(0)", "Within(0s)", "OpenFor(0s)", "RateLimit(0, 0)", "MaxInFlight(-1)",
-		"HeaderTimeout(-1ns)", "DialTimeout(0s)", "TLSTimeout(0s)", "WithConcurrency(0)", "WithKey(nil)",
+		"HeaderTimeout(-1ns)", "DialTimeout(0s)", "TLSTimeout(0s)", "WithKey(nil)",
 	} {
 		if got := strings.Count(err.Error(), "steady: "+name+": "); got != 1 {
 			t.Errorf("%s is named %d times, want once, in:\n%v", name, got, err)
@@ -170,6 +180,82 @@ func TestNewJoinsTheErrorsOfAllInvalidOptions(t *testing.T) {
 	if _, ok := err.(interface{ Unwrap() []error }); !ok {
 		t.Errorf("%T does not unwrap to a list", err)
 	}
+}
+
+// What cannot both be meant is an error, in either order, and names both.
+func TestOptionsThatContradictEachOtherAreAnError(t *testing.T) {
+	three, five := steady.WithConcurrency(3), steady.WithRateLimit(45, 45, steady.MaxInFlight(5))
+	for _, tt := range []struct {
+		opts []steady.Option
+		want string
+	}{
+		{[]steady.Option{three, five}, "WithConcurrency(3) and MaxInFlight(5): both limit the number in flight: give one of them"},
+		{[]steady.Option{five, three}, "MaxInFlight(5) and WithConcurrency(3): both limit the number in flight: give one of them"},
+		{[]steady.Option{steady.WithRetry(steady.EqualJitter()), steady.WithRetry(steady.PlusMinus(0.1))}, "EqualJitter and PlusMinus: both set the jitter: give one of them"},
+		{[]steady.Option{steady.WithRetry(steady.DecorrelatedJitter(), steady.FullJitter())}, "DecorrelatedJitter and FullJitter: both set the jitter: give one of them"},
+		{[]steady.Option{steady.WithPace(steady.NoPace(), steady.AdaptivePool())}, "NoPace and AdaptivePool: contradict each other: give one of them"},
+		{[]steady.Option{steady.WithRateLimit(math.Inf(1), 0), steady.WithPace(steady.NoPace())}, "RateLimit(+Inf, 0): a rate of +Inf needs WithPace, TokensPerMinute or MaxInFlight beside it"},
+	} {
+		if _, err := steady.New(tt.opts...); err == nil || err.Error() != "steady: "+tt.want {
+			t.Errorf("got %v, want %q", err, tt.want)
+		}
+	}
+}
+
+// Options can be laid on top of defaults of one's own.
+func TestAnOptionThatIsGivenAgainReplacesItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := play(step{status: 500})
+		rt := must(t)(steady.New(steady.WithBase(play(step{status: 200})), steady.WithBase(base), neverTrips(),
+			steady.WithConcurrency(3), steady.WithConcurrency(5), steady.WithPace(steady.AdaptivePool()), steady.WithPace(steady.NoPace()),
+			steady.WithRateLimit(1, 1), steady.WithRateLimit(100, 100),
+			steady.WithRetry(steady.MaxAttempts(4), steady.PlusMinus(1)), steady.WithRetry(steady.MaxAttempts(3), steady.PlusMinus(0))))
+		start := time.Now()
+		if status, err := call(t, rt, t.Context(), "q"); status != 500 || err != nil || base.attempts() != 3 {
+			t.Errorf("%d, %v after %d attempts, want the 500 of the third", status, err, base.attempts())
+		}
+		if took := time.Since(start); took != 1500*ms {
+			t.Errorf("took %v, want 1.5s: 0.5s and 1s between the attempts", took)
+		}
+		jitters := steady.ContextWithRetry(steady.ContextWithRetry(t.Context(), steady.FullJitter()), steady.EqualJitter())
+		if status, err := call(t, rt, jitters, "q"); status != 500 || err != nil {
+			t.Errorf("%d, %v, want that the jitter of a request replaces the layer's", status, err)
+		}
+		both := steady.ContextWithRetry(t.Context(), steady.FullJitter(), steady.EqualJitter())
+		if _, err := call(t, rt, both, "q"); err == nil || err.Error() != "steady: FullJitter and EqualJitter: both set the jitter: give one of them" {
+			t.Errorf("%v, want both named", err)
+		}
+	})
+}
+
+func TestChainNamesTheLayerThatIsNil(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); got != "steady: Chain: layer 1 is nil" {
+			t.Errorf("panic %q", got)
+		}
+	}()
+	steady.Chain(nil, steady.SDK(), nil, steady.Retry())
+}
+
+// What is wrong with a request is said before it waits, and all of it.
+func TestInvalidOptionsOfARequestDoNotWaitInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := must(t)(steady.New(steady.WithBase(statuses(200)), steady.WithRateLimit(1, 1)))
+		if status, err := call(t, rt, t.Context(), "q"); status != 200 || err != nil {
+			t.Fatal(status, err)
+		}
+		start := time.Now()
+		ctx := steady.ContextWithRetry(t.Context(), steady.MaxAttempts(0), steady.Within(-1), steady.RetryBudget(1, 1), steady.WithKey(steady.KeyByModel))
+		_, err := call(t, rt, ctx, "q")
+		for _, want := range []string{"MaxAttempts(0): ", "Within(-1ns): ", "RetryBudget: is the layer's", "WithKey: is the layer's"} {
+			if err == nil || !strings.Contains(err.Error(), "steady: "+want) {
+				t.Errorf("error %v, want one that names %q", err, want)
+			}
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("it waited %v", took)
+		}
+	})
 }
 
 func TestATimeoutOfTheDefaultBaseDoesNotGoWithAnother(t *testing.T) {
@@ -262,22 +348,23 @@ func TestNewAloneIsGood(t *testing.T) {
 // The boundary values next to the invalid ones are taken as they are.
 func TestValidExtremes(t *testing.T) {
 	for name, o := range map[string]steady.Option{
-		"MaxAttempts(1)":           steady.WithRetry(steady.MaxAttempts(1)),
-		"MaxAttempts(MaxInt)":      steady.WithRetry(steady.MaxAttempts(math.MaxInt)),
-		"Delays(1, 1)":             steady.WithRetry(steady.Delays(1, 1)),
-		"Delays(max, max)":         steady.WithRetry(steady.Delays(math.MaxInt64, math.MaxInt64), steady.Within(math.MaxInt64)),
-		"MaxRetryAfter(0)":         steady.WithRetry(steady.MaxRetryAfter(0)),
-		"RetryBudget(0, 0)":        steady.WithRetry(steady.RetryBudget(0, 0)),
-		"UnknownResends(0)":        steady.WithRetry(steady.UnknownResends(0)),
-		"ReplayBuffer(0)":          steady.WithRetry(steady.ReplayBuffer(0)),
-		"PlusMinus(1)":             steady.WithRetry(steady.PlusMinus(1)),
-		"TripRatio(1, 1s, 1)":      steady.WithBreaker(steady.TripRatio(1, time.Second, 1)),
-		"OpenFor(1ms)":             steady.WithBreaker(steady.OpenFor(time.Millisecond)),
-		"RateLimit(tiny, 1)":       steady.WithRateLimit(math.SmallestNonzeroFloat64, 1),
-		"InitialTokens(0)":         steady.WithRateLimit(1, 1, steady.InitialTokens(0)),
-		"Patience(0), MaxWait(0)":  steady.WithRateLimit(1, 1, steady.Patience(0), steady.MaxWait(0)),
-		"HeaderTimeout(0)":         steady.WithTimeouts(steady.HeaderTimeout(0)),
-		"MaxInFlight(0), no limit": steady.WithRateLimit(1, 1, steady.MaxInFlight(0)),
+		"MaxAttempts(1)":          steady.WithRetry(steady.MaxAttempts(1)),
+		"MaxAttempts(MaxInt)":     steady.WithRetry(steady.MaxAttempts(math.MaxInt)),
+		"Delays(1ms, 1ms)":        steady.WithRetry(steady.Delays(ms, ms)),
+		"Delays(max, max)":        steady.WithRetry(steady.Delays(math.MaxInt64, math.MaxInt64), steady.Within(math.MaxInt64)),
+		"MaxRetryAfter(0)":        steady.WithRetry(steady.MaxRetryAfter(0)),
+		"RetryBudget(0, 0)":       steady.WithRetry(steady.RetryBudget(0, 0)),
+		"UnknownResends(0)":       steady.WithRetry(steady.UnknownResends(0)),
+		"ReplayBuffer(0)":         steady.WithRetry(steady.ReplayBuffer(0)),
+		"PlusMinus(1)":            steady.WithRetry(steady.PlusMinus(1)),
+		"TripRatio(1, 1s, 1)":     steady.WithBreaker(steady.TripRatio(1, time.Second, 1)),
+		"OpenFor(1ms)":            steady.WithBreaker(steady.OpenFor(time.Millisecond)),
+		"RateLimit(tiny, 1)":      steady.WithRateLimit(math.SmallestNonzeroFloat64, 1),
+		"InitialTokens(0)":        steady.WithRateLimit(1, 1, steady.InitialTokens(0)),
+		"Patience(0), MaxWait(0)": steady.WithRateLimit(1, 1, steady.Patience(0), steady.MaxWait(0)),
+		"HeaderTimeout(0)":        steady.WithTimeouts(steady.HeaderTimeout(0)),
+		"FirstEvent(0), Idle(0)":  steady.WithTimeouts(steady.FirstEvent(0), steady.Idle(0), steady.FirstContent(0)),
+		"no rate, but the pace":   steady.WithRateLimit(math.Inf(1), 0),
 	} {
 		if _, err := steady.New(o); err != nil {
 			t.Errorf("%s: %v", name, err)

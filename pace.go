@@ -42,10 +42,11 @@ func WithPace(opts ...PaceOption) QueueOption {
 	return queueOption(func(c *limitConfig) {
 		c.pace = paceConfig{on: true}
 		for _, opt := range opts {
-			if !c.nils.missing(opt == nil) {
+			if !c.amiss.missing(opt == nil) {
 				opt.applyPace(&c.pace)
 			}
 		}
+		c.amiss.add(!c.pace.on && c.pace.pool, "NoPace and AdaptivePool: contradict each other: give one of them")
 	})
 }
 
@@ -116,11 +117,13 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 		return
 	}
 	left := q.quotas(h, time.Now(), outcomeOK)
+	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
 	q.pace.Headers(now, &p.pass)
 	q.holding(now) // it may be over
+	q.note(now)
 	if left != nil {
 		q.tell(p, left, now)
 		q.wakeNext(now)
@@ -131,6 +134,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 // provider's word is in.
 func (q *queue) refused(p *limitPass, v *verdict) {
 	left := q.quotas(v.header, time.Now(), v.outcome)
+	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
@@ -166,6 +170,7 @@ func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 	set(&q.brownOut, q.pace.Chance())
 	set(&q.passing, q.pace.Passing(now))
 	q.holding(now) // one may have begun or ended
+	q.note(now)
 }
 
 // set sets b, at the price of a look if it is as it should be already.

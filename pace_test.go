@@ -540,8 +540,8 @@ func TestAHoldIsTheSameWhoeverHolds(t *testing.T) {
 						t.Errorf("an attempt at %v beside the probe of %v", at, probed)
 					}
 				}
-				if n := c.bad[fmt.Sprint(status)]; n > 3 || len(c.bad) > 1 { // who was the probe six times over
-					t.Errorf("calls ended in %v", c.bad)
+				if len(c.bad) > 0 {
+					t.Errorf("calls ended in %v, want none of them lost: to be the probe costs nothing", c.bad)
 				}
 			})
 		})

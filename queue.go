@@ -42,6 +42,7 @@ type queue struct {
 	trouble  trouble
 	ramp     ramp
 	gone     bool // retired: whoever finds it looks up another
+	news     news
 }
 
 // forever is the wait for what no clock brings.
@@ -49,6 +50,9 @@ const forever = time.Duration(math.MaxInt64)
 
 func newQueue(key string, cfg *limitConfig) *queue {
 	q := &queue{key: key, cfg: cfg, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
+	if q.pace != nil {
+		q.news.state = q.pace.State()
+	}
 	if cfg.limited {
 		q.bucket = newBucket(cfg.rate, cfg.burst)
 		if cfg.initialSet {
@@ -76,6 +80,12 @@ func (t *limitTransport) join(p *limitPass, now time.Time) (*queue, error) {
 			if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
 				q.mu.Unlock()
 				return q, nil
+			}
+		}
+		if check := q.cfg.check; check != nil {
+			if err := check(p.c.Context); err != nil { // it would wait for nothing
+				q.mu.Unlock()
+				return q, err
 			}
 		}
 		return q, q.wait(p, q.clock(time.Now()))
@@ -108,6 +118,9 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	if wait = q.paced(p, now); wait > 0 && by == byNobody { // a probe is not kept
 		return wait, byNobody
 	}
+	if p.probe = by; q.line.Len() <= 1 { // it asks for nobody but itself
+		p.probe = byNobody
+	}
 	if !q.admit(p, now) {
 		wait, by = q.holding(now)
 		return max(wait, 1), by // never 0: it has not been let in
@@ -128,6 +141,7 @@ func (q *queue) admit(p *limitPass, now time.Time) bool {
 	if q.pace != nil {
 		p.pass = q.pace.Sent(now)
 		q.pace.Spent(now, &p.pass, p.reserved())
+		q.note(now)
 	}
 	return true
 }
@@ -149,6 +163,7 @@ func (q *queue) leave(p *limitPass, v *verdict) { q.over(p, v, false) }
 func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	now := orNow(v.at)
 	left := q.quotas(v.header, now, v.outcome)
+	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now = q.clock(now)
@@ -170,6 +185,7 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 // look notes what the holder says now, so that a hold and its ramp begin when
 // they begin and not when the next call comes, and lets the next waiter look.
 func (q *queue) look() {
+	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock(time.Now())
@@ -206,7 +222,9 @@ func (q *queue) state(s *KeyState) {
 	s.InFlight, s.Waiting = q.inFlight, q.line.Len()
 	if q.pace != nil {
 		s.Pace, s.Slots = q.pace.Limits(q.clock(time.Now()))
+		s.PaceState = q.pace.State().String()
 	}
+	s.HeldUntil = q.heldUntil(time.Now())
 }
 
 // retire makes an idle queue unusable. A full bucket is no different from a new

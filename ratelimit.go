@@ -17,23 +17,26 @@ type limitOption func(*limitConfig)
 func (f limitOption) applyLimit(c *limitConfig) { f(c) }
 
 type limitConfig struct {
-	nils         flaws   // nil options
+	amiss        flaws   // nil options, and such as contradict each other
 	limited      bool    // by rate and burst
 	endless      bool    // a rate without end was asked for
 	rate         float64 // per second
 	burst        int
-	initial      int  // how full the bucket is at first
-	initialSet   bool // else it is full
-	maxInFlight  int  // 0 without a limit
-	perMinute    int  // tokens of the model; 0 without a limit
+	initial      int    // how full the bucket is at first
+	initialSet   bool   // else it is full
+	maxInFlight  int    // 0 without a limit
+	inFlightBy   string // the option that has set it, "" for none
+	perMinute    int    // tokens of the model; 0 without a limit
 	perMinuteSet bool
 	maxWait      time.Duration
 	maxWaitSet   bool
 	patience     time.Duration
+	patienceSet  bool
 	keyer        *keyer
 	pace         paceConfig
-	observer     Observer // nil means none
-	holder       holder   // nil without one
+	observer     Observer                    // nil means none
+	check        func(context.Context) error // of what a layer further in will refuse; nil for none
+	holder       holder                      // nil without one
 }
 
 func defaultLimitConfig() limitConfig {
@@ -44,21 +47,22 @@ func (c *limitConfig) apply(perSecond float64, burst int, opts []LimitOption) {
 	c.endless = math.IsInf(perSecond, 1)
 	c.limited, c.rate, c.burst = !c.endless, perSecond, burst
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.applyLimit(c)
 		}
 	}
 }
 
 func (c *limitConfig) validate() error {
-	f := c.nils
-	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1) || c.limitsNothing(),
+	f := c.amiss
+	f.add(c.limited && !(c.rate > 0 && c.rate < 1e9 && c.burst >= 1),
 		"RateLimit(%v, %d): the rate must be positive and less than 1e9 per second, the burst at least 1", c.rate, c.burst)
+	f.add(c.limitsNothing(), "RateLimit(%v, %d): a rate of +Inf needs WithPace, TokensPerMinute or MaxInFlight beside it", c.rate, c.burst)
 	f.add(c.initialSet && (c.initial < 0 || c.initial > c.burst), "InitialTokens(%d): must be from 0 to the burst, %d", c.initial, c.burst)
 	f.add(c.perMinuteSet && !(c.perMinute > 0 && c.perMinute < 1e12), "TokensPerMinute(%d): must be positive and less than 1e12", c.perMinute)
-	f.add(c.maxInFlight < 0, "MaxInFlight(%d): must not be negative", c.maxInFlight)
-	f.add(c.maxWait < 0, "MaxWait(%v): must not be negative", c.maxWait)
-	f.add(c.patience < 0, "Patience(%v): must not be negative", c.patience)
+	f.add(c.inFlightBy != "" && c.maxInFlight < 1, "%s(%d): must be at least 1; leave it out for no limit", c.inFlightBy, c.maxInFlight)
+	f.short(c.maxWait, "MaxWait")
+	f.short(c.patience, "Patience")
 	return errors.Join(append(f, c.keyer.validate())...)
 }
 
@@ -83,9 +87,17 @@ func InitialTokens(n int) LimitOption {
 
 // MaxInFlight sets how many attempts may be under way at a time. An attempt is
 // under way until its body has been read or closed, or a plain answer is all there
-// and good, and not while a call backs off. The default, 0, is no limit.
+// and good, and not while a call backs off. The default is no limit.
+// In [New] it is the same as [WithConcurrency], of which one may be given.
 func MaxInFlight(n int) LimitOption {
-	return limitOption(func(c *limitConfig) { c.maxInFlight = n })
+	return limitOption(func(c *limitConfig) { c.capInFlight("MaxInFlight", n) })
+}
+
+// capInFlight limits the number in flight on behalf of an option, of which there may be
+// one kind.
+func (c *limitConfig) capInFlight(by string, n int) {
+	c.amiss.add(c.inFlightBy != "" && c.inFlightBy != by, "%s(%d) and %s(%d): both limit the number in flight: give one of them", c.inFlightBy, c.maxInFlight, by, n)
+	c.maxInFlight, c.inFlightBy = n, by
 }
 
 // QueueOption is an option of [New], [RateLimit] and [WithRateLimit]. It is about
@@ -103,15 +115,17 @@ func (f queueOption) applyLimit(c *limitConfig) { f(c) }
 // MaxWait sets how long a call may wait for its turn under the limits that you
 // set, on the rate, the tokens and the number in flight, and under the pace that is
 // learned ([WithPace]). A call whose wait is known to be longer is refused at once,
-// with [ErrRateLimited], and costs nothing. The default is the [Patience]; a batch
-// that is submitted all at once may want hours. 0 means never to wait for a limit.
+// with [ErrRateLimited], and costs nothing. The default is the [Patience]. 0
+// means never to wait for a limit. It does not cover outages, so that a batch that is
+// submitted all at once wants hours of both: MaxWait(time.Hour), Patience(time.Hour).
 func MaxWait(d time.Duration) QueueOption {
 	return queueOption(func(c *limitConfig) { c.maxWait, c.maxWaitSet = d, true })
 }
 
 // Patience sets how long a call may wait in the queue because of the provider:
 // while its breaker is open or it rejects everything, until a probe has succeeded,
-// and in the second and a half after that in which the queue gathers pace. It is
+// and in the second and a half after that in which the queue gathers pace. A call that
+// goes as the probe, and fails, waits on as if it had not left. It is
 // also the default of [MaxWait], and then bounds both waits together. A call whose
 // wait is known to be longer is refused at once, with [ErrBreakerOpen] when the
 // breaker holds the queue and with [ErrRateLimited] when the pace does. While all that
@@ -119,7 +133,7 @@ func MaxWait(d time.Duration) QueueOption {
 // but goes when its patience ends: the provider may be slow. The default is 30
 // seconds; 0 means never to wait.
 func Patience(d time.Duration) QueueOption {
-	return queueOption(func(c *limitConfig) { c.patience = d })
+	return queueOption(func(c *limitConfig) { c.patience, c.patienceSet = d, true })
 }
 
 // RateLimit returns the layer in which calls wait for their turn: a token bucket
@@ -187,7 +201,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.carry(branchOf(req), req)
 }
 
-func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, error) {
+func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response, err error) {
 	p := t.newPass()
 	c, made := enter(c, req, &p.own)
 	p.t, p.c, p.key, p.cost = t, c, t.cfg.keyer.key(c, req), costOf(c.Context)
@@ -199,10 +213,11 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
-			p.release(verdict{outcome: outcomeFailed})
+			p.undo(resp)
 		}
 	}()
-	if err := p.await(c.seen()); err != nil {
+	if err = p.await(c.seen()); err != nil {
+		returned = true
 		c.closeBody(sent)
 		return nil, err
 	}
@@ -210,18 +225,18 @@ func (t *limitTransport) carry(c *call, req *http.Request) (*http.Response, erro
 		c.at = time.Since(c.began)
 	}
 	c.register(p)
-	resp, err := c.down(&t.below, sent)
-	returned = true
+	resp, err = t.below.carry(c, sent)
 	p.returned.Store(true)
 	if made {
 		c.leave(req, resp)
 	}
 	if err != nil {
 		p.failed(err)
-		return nil, err
+	} else {
+		p.answered(resp)
 	}
-	p.answered(resp)
-	return resp, nil
+	returned = true
+	return resp, err
 }
 
 func (t *limitTransport) CloseIdleConnections() { closeIdle(t.below.next) }

@@ -24,7 +24,6 @@ type replay struct {
 	ctx    context.Context
 	length int64         // the request's ContentLength
 	buffer *replayBuffer // of the caller's body, if that has no GetBody
-	has    bool          // there is a body
 
 	mu      sync.Mutex // guards the rest, as net/http calls reopen
 	turn    int        // the attempt whose body it is; that of one that is over cannot be reopened
@@ -39,13 +38,16 @@ func (r *replay) of(req *http.Request, limit int) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
-	r.has, r.current = true, &r.first
+	r.current = &r.first
 	r.first.rc, r.first.open, r.first.of = req.Body, req.GetBody, r
 	if req.GetBody == nil {
 		r.buffer = &replayBuffer{src: req.Body, limit: limit}
 		r.first.rc = r.buffer.open()
 	}
 }
+
+// has reports whether there is a body.
+func (r *replay) has() bool { return r.first.rc != nil }
 
 // put gives req, a copy that is about to go down, the body that of or next
 // has opened, and a GetBody with which net/http can replay by itself.
@@ -88,7 +90,7 @@ func (r *replay) close() {
 func (r *replay) next() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.has {
+	if !r.has() {
 		return nil
 	}
 	r.turn++

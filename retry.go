@@ -15,9 +15,10 @@ type retryOption func(*retryConfig)
 func (f retryOption) applyRetry(c *retryConfig) { f(c) }
 
 type retryConfig struct {
-	nils           flaws // nil options
+	amiss          flaws // nil options, and such as contradict each other
 	maxAttempts    int
 	backoff        backoff
+	jitterBy       string // the option that has set it, "" for none
 	within         time.Duration
 	maxRetryAfter  time.Duration
 	ratio          float64
@@ -39,19 +40,19 @@ func defaultRetryConfig() retryConfig {
 
 func (c *retryConfig) apply(opts []RetryOption) {
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.applyRetry(c)
 		}
 	}
 }
 
 func (c *retryConfig) validate() error {
-	f := c.nils
+	f := c.amiss
 	f.add(c.maxAttempts < 1, "MaxAttempts(%d): must be at least 1", c.maxAttempts)
 	b := &c.backoff
-	f.add(b.first <= 0 || b.longest < b.first, "Delays(%v, %v): the first must be positive, the longest not shorter", b.first, b.longest)
-	f.add(c.within <= 0, "Within(%v): must be positive", c.within)
-	f.add(c.maxRetryAfter < 0, "MaxRetryAfter(%v): must not be negative", c.maxRetryAfter)
+	f.add(b.first < time.Millisecond || b.longest < b.first, "Delays(%v, %v): the first must be at least 1ms, the longest not shorter", b.first, b.longest)
+	f.tooShort(c.within, "Within")
+	f.short(c.maxRetryAfter, "MaxRetryAfter")
 	f.add(!(c.ratio >= 0 && c.ratio <= 100) || !(c.perSecond >= 0 && c.perSecond <= 1e9),
 		"RetryBudget(%v, %v): the ratio must be from 0 to 100, the number per second from 0 to 1e9", c.ratio, c.perSecond)
 	f.add(c.unknownResends < 0, "UnknownResends(%d): must not be negative", c.unknownResends)
@@ -60,8 +61,12 @@ func (c *retryConfig) validate() error {
 	return errors.Join(append(f, c.keyer.validate())...)
 }
 
-// MaxAttempts sets how many attempts a call may have in all, whatever they fail
-// of. The default is 6; 1 means no retries.
+// MaxAttempts sets how many attempts a call may have, whatever they fail of. The
+// default is 6; 1 means no retries. In [New] a probe that fails while other calls
+// wait is none of them: it asks for all whether the provider is back, and its call goes
+// on waiting as if it had not been sent. So a call is sent at most n times on its own
+// behalf, and besides for others while its [Patience] lasts: one call at a time, every
+// [OpenFor].
 func MaxAttempts(n int) RetryOption {
 	return retryOption(func(c *retryConfig) { c.maxAttempts = n })
 }
@@ -73,16 +78,19 @@ func Delays(first, longest time.Duration) RetryOption {
 	return retryOption(func(c *retryConfig) { c.backoff.first, c.backoff.longest = first, longest })
 }
 
-// Within bounds how long Retry goes on: no re-send begins later than total after
-// the call came to it. It does not cut an attempt that is under way. The default
-// is 90 seconds. The request's own deadline holds besides.
+// Within bounds how long Retry goes on: there is no re-send once the attempts of a
+// call and the backoff between them have taken total. It does not cut an attempt that
+// is under way. Waits in the queue do not count, neither the first one nor those
+// before a re-send, and no probe that failed: [MaxWait] and [Patience] bound those.
+// The default is 90 seconds. The request's own deadline holds besides.
 func Within(total time.Duration) RetryOption {
 	return retryOption(func(c *retryConfig) { c.within = total })
 }
 
-// MaxRetryAfter sets the longest wait that a server may name. When it names a
-// longer one, the response goes to the caller at once, and nothing is sent
-// before the time that the server named. The default is one minute.
+// MaxRetryAfter sets the longest wait that a server may name. A call that is told a
+// longer one is not sent again: its response goes to the caller at once. Other calls
+// to the same key go on; only when the provider refuses everybody do all pause. The
+// default is one minute.
 func MaxRetryAfter(d time.Duration) RetryOption {
 	return retryOption(func(c *retryConfig) { c.maxRetryAfter = d })
 }
@@ -114,56 +122,67 @@ func ReplayBuffer(bytes int) RetryOption {
 // FullJitter waits anything from nothing to the ceiling. It is the default: it
 // spreads clients that failed together the most.
 func FullJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterFull })
+	return retryOption(func(c *retryConfig) { c.setJitter("FullJitter", jitterFull, 0) })
 }
 
 // EqualJitter waits half the ceiling and anything up to the other half.
 func EqualJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterEqual })
+	return retryOption(func(c *retryConfig) { c.setJitter("EqualJitter", jitterEqual, 0) })
 }
 
 // PlusMinus waits the ceiling give or take up to the given share of it, from 0 to
 // 1, but never more than the longest delay.
 func PlusMinus(share float64) RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter, c.backoff.share = jitterPlusMinus, share })
+	return retryOption(func(c *retryConfig) { c.setJitter("PlusMinus", jitterPlusMinus, share) })
 }
 
 // DecorrelatedJitter waits anything from the first delay to three times the wait
 // before.
 func DecorrelatedJitter() RetryOption {
-	return retryOption(func(c *retryConfig) { c.backoff.jitter = jitterDecorrelated })
+	return retryOption(func(c *retryConfig) { c.setJitter("DecorrelatedJitter", jitterDecorrelated, 0) })
+}
+
+// setJitter sets the jitter on behalf of an option, of which there may be one kind.
+func (c *retryConfig) setJitter(by string, j jitter, share float64) {
+	c.amiss.add(c.jitterBy != "" && c.jitterBy != by, "%s and %s: both set the jitter: give one of them", c.jitterBy, by)
+	c.jitterBy, c.backoff.jitter, c.backoff.share = by, j, share
 }
 
 type retryContextKey struct{}
 
 // ContextWithRetry returns a context whose requests are retried with opts on top
-// of what the layer was made with. An invalid option, a [RetryBudget] and a
-// [WithKey] are the error of the request.
+// of what the layer was made with, and of what an outer ctx says. Invalid options,
+// a [RetryBudget] and a [WithKey] are the error of the request, all of them in one.
 func ContextWithRetry(ctx context.Context, opts ...RetryOption) context.Context {
-	if outer, ok := ctx.Value(retryContextKey{}).([]RetryOption); ok {
-		opts = append(outer[:len(outer):len(outer)], opts...)
-	}
-	return context.WithValue(ctx, retryContextKey{}, opts)
+	outer, _ := ctx.Value(retryContextKey{}).([][]RetryOption)
+	return context.WithValue(ctx, retryContextKey{}, append(outer[:len(outer):len(outer)], opts))
 }
 
 // of returns the configuration for a request with ctx.
 func (c *retryConfig) of(ctx context.Context) (*retryConfig, error) {
-	opts, ok := ctx.Value(retryContextKey{}).([]RetryOption)
+	all, ok := ctx.Value(retryContextKey{}).([][]RetryOption)
 	if !ok {
 		return c, nil
 	}
 	own := *c
-	own.apply(opts)
-	if own.ratio != c.ratio || own.perSecond != c.perSecond {
-		return nil, errCaller{errors.New("steady: RetryBudget: is the layer's and cannot be set for one request")}
+	for _, opts := range all { // from the outermost context on
+		own.jitterBy = "" // another one than outside is no contradiction
+		own.apply(opts)
 	}
-	if own.keyer != c.keyer {
-		return nil, errCaller{errors.New("steady: WithKey: is the layer's and cannot be set for one request")}
-	}
+	own.amiss.add(own.ratio != c.ratio || own.perSecond != c.perSecond, "RetryBudget: is the layer's and cannot be set for one request")
+	own.amiss.add(own.keyer != c.keyer, "WithKey: is the layer's and cannot be set for one request")
+	own.ratio, own.perSecond, own.keyer = c.ratio, c.perSecond, c.keyer
 	if err := own.validate(); err != nil {
 		return nil, errCaller{err}
 	}
 	return &own, nil
+}
+
+// check returns what is wrong with the options in ctx, for who would have the call wait
+// before Retry comes to see them.
+func (c *retryConfig) check(ctx context.Context) error {
+	_, err := c.of(ctx)
+	return err
 }
 
 // Retry returns the layer that sends a failed request again when that is safe and
@@ -235,29 +254,23 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	if outer.body != nil { // of a Retry outside this one
 		req = outer.outgoing(req.Context(), req)
 	}
-	gates, key, body := outer.take(), t.cfg.keyer.key(outer, req), outer.newReplay()
-	c := &retryCall{
-		t: t, cfg: cfg, outer: outer, req: req, ctx: req.Context(), gates: gates, began: outer.at, key: key, body: body,
-	}
+	c := &retrying{t: t, cfg: cfg, outer: outer, req: req, began: outer.at, gates: outer.take(), body: outer.newReplay()}
+	c.key = t.cfg.keyer.key(outer, req)
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
 	c.budget.earn()
-	defer func() { c.body.finish(c.err != nil) }()
+	defer func() { c.body.finish(err != nil) }()
 
-	// The first attempt is made here: only what fails pays for the loop, and for a
-	// place on the heap.
-	c.send(nil)
-	if c.again() {
-		rest := *c
-		rest.retry()
-		c.resp, c.err = rest.resp, rest.err
-	} else {
-		c.tellGaveUp()
+	// The first attempt is made here: only what does not go as it mostly does pays for
+	// more than that.
+	resp, err := c.sendOn(outer)
+	if err != nil || wholeIn(resp) == nil {
+		resp, err = c.goOn(resp, err)
 	}
 	if made {
-		outer.leave(req, c.resp)
+		outer.leave(req, resp)
 	}
-	return c.resp, c.err
+	return resp, err
 }
 
 func (t *retryTransport) CloseIdleConnections() { closeIdle(t.below.next) }

@@ -8,20 +8,30 @@ import (
 	"time"
 )
 
-// retryCall is one call in Retry, used by its goroutine alone.
-type retryCall struct {
+// retrying is what Retry knows of a call that has come to it, used by the goroutine of
+// the call alone.
+type retrying struct {
 	t      *retryTransport
 	cfg    *retryConfig
 	outer  *call
-	req    *http.Request   // as it came to Retry
-	ctx    context.Context // the caller's
+	req    *http.Request // as it came to Retry
 	gates  []gate
 	budget *budget
 	body   *replay
 	began  time.Duration // when it came to Retry, since the outer call began
 	key    string
+}
+
+// retryCall is a call that has had an attempt.
+type retryCall struct {
+	retrying
+	ctx context.Context // the caller's
 
 	attempts int
+	probes   int            // of those, the ones that a gate spares the call
+	spared   bool           // the last was one of them
+	went     time.Duration  // when the last was let go, since the outer call began
+	queued   time.Duration  // of the time since began, what is the gates'
 	unknown  int            // re-sends of what may have been done
 	last     time.Duration  // what backoff said before
 	resp     *http.Response // of the last attempt; what the call ends in
@@ -41,25 +51,42 @@ type ending struct {
 	verdict verdict
 }
 
-// send makes an attempt. The first goes down with the call that came, whose gates
-// Retry has taken, and each of the others with a fresh one. before is what the one
-// before it ended in, nil for the first.
-func (c *retryCall) send(before *ending) {
-	c.attempts++
-	inner := c.outer
-	if c.attempts > 1 {
-		inner = c.outer.fresh(c.attempts, c.req)
-	}
-	if c.body.has {
+// sendOn sends the request down with inner, whose attempt it is. The first goes with the
+// call that came, whose gates Retry has taken, and each of the others with a fresh one.
+func (c *retrying) sendOn(inner *call) (*http.Response, error) {
+	if c.body.has() {
 		inner.body = c.body
 	}
-	c.resp, c.err = inner.down(&c.t.below, c.req)
+	resp, err := c.t.below.carry(inner, c.req)
 	if inner.body != nil { // it has not come to the base
 		inner.body = nil
 	}
-	if inner != c.outer {
-		inner.leave(c.req, c.resp)
+	return resp, err
+}
+
+// goOn judges the first attempt, which ended in resp and err, and makes the others. It
+// stays out of the frame of its caller, as the kilobyte that it needs would be there in
+// every call. Only a call that is retried pays for a place on the heap.
+//
+//go:noinline
+func (c *retrying) goOn(resp *http.Response, err error) (*http.Response, error) {
+	first := retryCall{retrying: *c, ctx: c.req.Context(), attempts: 1, went: c.began, resp: resp, err: err}
+	first.sent(nil)
+	if !first.again() {
+		first.tellGaveUp()
+		return first.resp, first.err
 	}
+	rest := first
+	rest.retry()
+	return rest.resp, rest.err
+}
+
+// send makes another attempt. before is what the one before it ended in.
+func (c *retryCall) send(before *ending) {
+	c.attempts++
+	inner := c.outer.fresh(c.attempts, c.req)
+	c.resp, c.err = c.sendOn(inner)
+	inner.leave(c.req, c.resp)
 	if c.err == nil && wholeIn(c.resp) != nil { // as it mostly is
 		c.verdict = verdict{outcome: outcomeOK}
 		return
@@ -139,7 +166,8 @@ func (c *retryCall) again() bool {
 		c.giveUp(contextError(c.ctx))
 		return false
 	}
-	if c.ctx.Err() != nil || c.attempts >= c.cfg.maxAttempts || !c.worth() || !c.body.possible() {
+	c.spare()
+	if c.ctx.Err() != nil || c.usedUp() || !c.worth() || !c.body.possible() {
 		c.end = c.whyOver()
 		c.giveUp(nil)
 		return false
@@ -153,7 +181,7 @@ func (c *retryCall) again() bool {
 	if !c.delay(now) {
 		return false
 	}
-	if c.paid = paid(c.gates, c.verdict); !c.paid && !c.budget.spend(now) {
+	if c.paid = c.spared || paid(c.gates, c.verdict); !c.paid && !c.budget.spend(now) {
 		c.end = endBudget
 		c.giveUpFor(errNoBudget)
 		return false
@@ -168,6 +196,16 @@ func (c *retryCall) again() bool {
 	tellEnded(c.gates, c.verdict)
 	return true
 }
+
+// spare notes whether a gate spares the call the last attempt.
+func (c *retryCall) spare() {
+	if c.spared = c.cfg.maxAttempts > 1 && spared(c.gates, c.verdict); c.spared {
+		c.probes++
+	}
+}
+
+// usedUp reports whether the call has had all its attempts.
+func (c *retryCall) usedUp() bool { return c.attempts-c.probes >= c.cfg.maxAttempts }
 
 // putAway keeps what has been read ahead of the last response and gives up the
 // rest, and its connection, now and not after the wait.
@@ -195,7 +233,7 @@ func (c *retryCall) retry() {
 		}
 		return c.again()
 	}
-	err := loop(c.ctx, c.cfg.maxAttempts, send, again, c.scheduled, c.prepare)
+	err := loop(c.ctx, send, again, c.scheduled, c.prepare)
 	if err != nil {
 		c.refund()
 		c.stop(err)
@@ -208,7 +246,7 @@ func (c *retryCall) scheduled() time.Duration {
 	if o := c.cfg.observer; o != nil {
 		o.Observe(c.ctx, RetryScheduled{
 			Key: c.key, Attempt: c.attempts, Status: c.verdict.status, Err: c.verdict.err,
-			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.verdict.hinted, Class: c.verdict.className(),
+			Outcome: c.verdict.outcome.String(), Wait: c.wait, Hinted: c.verdict.hinted, Probe: c.spared, Class: c.verdict.className(),
 		})
 	}
 	return c.wait
@@ -216,10 +254,16 @@ func (c *retryCall) scheduled() time.Duration {
 
 // prepare asks the gates for another attempt and opens the body for it.
 func (c *retryCall) prepare() error {
+	asked := time.Since(c.outer.began)
+	if c.spared {
+		asked = c.went
+	}
 	if err := askAgain(c.gates, c.req); err != nil {
 		c.end = endRefused
 		return err
 	}
+	c.went = time.Since(c.outer.began)
+	c.queued += c.went - asked
 	if err := c.body.next(); err != nil {
 		c.end = endBody
 		tellEnded(c.gates, verdict{outcome: outcomeRefused, err: err})
@@ -267,25 +311,4 @@ func (c *retryCall) safe() bool {
 		return true
 	}
 	return inference(c.req) && (!c.verdict.mayBeDone() || c.unknown < c.cfg.unknownResends)
-}
-
-// delay computes the wait before the next attempt. It reports false, with the
-// call's end in place, if that wait is not to be begun.
-func (c *retryCall) delay(now time.Time) bool {
-	room, byDeadline := c.cfg.within-(now.Sub(c.outer.began)-c.began), false
-	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
-		room, byDeadline = deadline.Sub(now), true
-	}
-	begin := false
-	if c.verdict.hinted {
-		c.wait, begin = named(c.verdict.wait, c.cfg.maxRetryAfter, room)
-	} else {
-		c.wait = c.ownWait()
-		begin = c.wait < room
-	}
-	if begin {
-		return true
-	}
-	c.late(byDeadline)
-	return false
 }

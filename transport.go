@@ -17,10 +17,16 @@ type Middleware func(next http.RoundTripper) http.RoundTripper
 //
 //	Chain(base, a, b, c)  is  a(b(c(base)))
 //
-// A nil base means a new base transport like that of [New].
+// A nil base means a new base transport like that of [New]. A layer of your own is
+// any Middleware that keeps the contract of [http.RoundTripper], which package
+// steadytest checks; to be transparent it also hands on CloseIdleConnections, as the
+// example shows. Chain panics if a layer is nil.
 func Chain(base http.RoundTripper, layers ...Middleware) http.RoundTripper {
 	rt := baseOrDefault(base)
-	for _, layer := range slices.Backward(layers) {
+	for i, layer := range slices.Backward(layers) {
+		if layer == nil {
+			panic(fmt.Sprintf("steady: Chain: layer %d is nil", i))
+		}
 		rt = layer(rt)
 	}
 	return rt
@@ -46,7 +52,7 @@ type Transport struct {
 func New(opts ...Option) (*Transport, error) {
 	c := defaultConfig()
 	for _, opt := range opts {
-		if !c.nils.missing(opt == nil) {
+		if !c.amiss.missing(opt == nil) {
 			opt.apply(&c)
 		}
 	}
@@ -59,6 +65,7 @@ func New(opts ...Option) (*Transport, error) {
 		t.base = newBase(c.dial)
 	}
 	c.limit.holder = t.breaker // an open breaker holds the queue
+	c.limit.check = t.retry.cfg.check
 	t.limit = c.limit.transport()
 	t.limit.newPass = newRooms
 	t.breaker.wake, t.breaker.passing = t.limit.wake, t.limit.passing
@@ -90,8 +97,20 @@ type KeyState struct {
 	Waiting  int     // calls in the queue
 	Breaker  string  // "closed", "open" or "half-open"
 	Budget   float64 // re-sends that the retry budget would allow now
-	Pace     float64 // attempts a second that the learned pace allows, 0 while it knows no limit
+	Pace     float64 // attempts a second that the learned pace allows, 0 while it knows no limit; see HeldUntil
 	Slots    int     // attempts under way that the learned pace allows, 0 while it knows no limit
+
+	// PaceState is what the learned pace is doing, in the words of docs/pace.md: "search"
+	// (no limit was met yet), "rate" (so many a second), "trial" (deliberately slow for a
+	// while, to see whether that helps), "chance" (a share is refused whatever we do),
+	// "slots" (so many under way) or "hold" (nothing passes). It is empty with [NoPace].
+	PaceState string
+
+	// HeldUntil is when the next probe may go, while the queue is held: by the breaker
+	// when Breaker is not "closed", by the pace when PaceState is "hold". It is zero when
+	// that is now, when a probe is out, and when nothing is held. While a queue is held
+	// nothing but probes goes, and Pace is the one from before.
+	HeldUntil time.Time
 }
 
 // State returns the state of every key that the transport remembers, sorted by
@@ -134,7 +153,7 @@ type config struct {
 	retry   retryConfig
 	attempt attemptConfig
 	errs    []error
-	nils    flaws // nil options
+	amiss   flaws // nil options, and such as contradict each other
 }
 
 func defaultConfig() config {
@@ -148,7 +167,7 @@ func defaultConfig() config {
 }
 
 func (c *config) validate() error {
-	errs := append(append(c.errs, c.nils...), c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate(), c.dial.validate())
+	errs := append(append(c.errs, c.amiss...), c.limit.validate(), c.breaker.validate(), c.retry.validate(), c.attempt.validate(), c.dial.validate())
 	if c.base != nil && c.dial.set {
 		errs = append(errs, errors.New("steady: DialTimeout and TLSTimeout are for the default base; set them on the one given to WithBase"))
 	}
@@ -189,23 +208,14 @@ func WithBreaker(opts ...BreakerOption) Option {
 // attempts a second for each key, in bursts of at most burst. The default is no
 // limit but the pace that is learned.
 func WithRateLimit(perSecond float64, burst int, opts ...LimitOption) Option {
-	return option(func(c *config) {
-		c.limit.apply(perSecond, burst, opts)
-		c.limit.limited = true // so that an endless rate is refused: in New that is the lack of this option
-	})
+	return option(func(c *config) { c.limit.apply(perSecond, burst, opts) })
 }
 
 // WithConcurrency sets how many attempts may be under way at a time for each
 // key, with or without a rate limit: at least 1, and the default is no limit. It
-// is [MaxInFlight] of the [RateLimit] layer.
+// is [MaxInFlight] of the [RateLimit] layer, of which one may be given.
 func WithConcurrency(max int) Option {
-	return option(func(c *config) {
-		if max < 1 {
-			c.errs = append(c.errs, fmt.Errorf("steady: WithConcurrency(%d): must be at least 1", max))
-			return
-		}
-		c.limit.maxInFlight = max
-	})
+	return option(func(c *config) { c.limit.capInFlight("WithConcurrency", max) })
 }
 
 // WithTimeouts sets the timeouts of one attempt. The time for a whole call is
@@ -213,7 +223,7 @@ func WithConcurrency(max int) Option {
 func WithTimeouts(opts ...TimeoutOption) Option {
 	return option(func(c *config) {
 		for _, opt := range opts {
-			if !c.nils.missing(opt == nil) {
+			if !c.amiss.missing(opt == nil) {
 				opt.applyTimeout(c)
 			}
 		}

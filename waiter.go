@@ -28,8 +28,7 @@ func (w *waiter) rouse() {
 // wait puts p in line until its turn comes or cannot come in time. It is called
 // with q.mu held and returns without.
 func (q *queue) wait(p *limitPass, now time.Time) error {
-	w := &waiter{p: p, came: now, past: q.trouble.total(now), wake: make(chan struct{}, 1)}
-	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
+	w := q.waiter(p, now)
 	defer q.mu.Unlock()
 	if err := q.hopeless(w, now); err != nil {
 		return err
@@ -47,7 +46,6 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		left, byDeadline := q.patience(w, by, now)
 		slow := q.maybeSlow(by, byDeadline, now)
 		if wait <= 0 || left <= 0 && slow && !w.shed && q.unheard(p, now) {
-			p.waited = now.Sub(w.came)
 			return nil
 		}
 		if left <= 0 || w.shed || wait != forever && wait > left && !slow {
@@ -56,17 +54,27 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		if calm := q.trouble.calm.Sub(now); by == byNobody && calm > 0 {
 			left = min(left, calm) // then its wait has other bounds
 		}
-		q.mu.Unlock()
-		ended := w.sleep(min(wait, left))
-		q.mu.Lock()
+		ended := q.pause(w, min(wait, left))
 		now = q.clock(time.Now())
 		if w.Left() { // let go
 			return nil
 		}
+		p.waited = now.Sub(w.came)
 		if ended {
 			return q.ended(w, by, now)
 		}
 	}
+}
+
+// waiter returns p as one that waits from now on or, after a probe that failed, as the
+// one that it was. q.mu must be held.
+func (q *queue) waiter(p *limitPass, now time.Time) *waiter {
+	if p.since.IsZero() {
+		p.since, p.past = now, q.trouble.total(now)
+	}
+	w := &waiter{p: p, came: p.since, past: p.past, wake: make(chan struct{}, 1)}
+	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
+	return w
 }
 
 // ended returns the error for w, whose context is done. q.mu must be held.
@@ -119,6 +127,23 @@ func (q *queue) turnOf(w *waiter, now time.Time) (wait time.Duration, by holdBy)
 	return forever, q.trouble.by
 }
 
+// pause has w sleep, with q.mu free, and tells before that what others may wait long to
+// tell. When an observer panics, what w was let go with is given back by who recovers.
+// q.mu must be held.
+func (q *queue) pause(w *waiter, d time.Duration) (ended bool) {
+	q.mu.Unlock()
+	told := false
+	defer func() {
+		q.mu.Lock()
+		if !told && w.Left() {
+			w.p.q.Store(q)
+		}
+	}()
+	q.tellNews()
+	told = true
+	return w.sleep(d)
+}
+
 // sleep waits for d or to be roused, and reports whether the call ended.
 func (w *waiter) sleep(d time.Duration) (ended bool) {
 	timer := time.NewTimer(d)
@@ -165,6 +190,7 @@ func (q *queue) maybeSlow(by holdBy, byDeadline bool, now time.Time) bool {
 // unheard lets p go although the pace holds the queue, or the ramp after that, if
 // nothing else speaks against it. q.mu must be held.
 func (q *queue) unheard(p *limitPass, now time.Time) bool {
+	p.probe = byNobody
 	return !q.full() && q.lacking(p, now) <= 0 && q.admit(p, now)
 }
 
@@ -227,10 +253,12 @@ func (q *queue) limited(w *waiter, by holdBy, wait time.Duration, byDeadline boo
 	}
 	// Without a MaxWait the Patience is the bound of both waits, but a longer
 	// MaxWait is all that a call needs to which the provider does nothing.
-	e.option, e.most = "MaxWait", q.cfg.ownWait()
-	if by != byNobody || now.Before(q.trouble.calm) {
-		e.option, e.most = "Patience", q.cfg.patience
+	theirs := by != byNobody || now.Before(q.trouble.calm)
+	e.option, e.most, e.unset = "MaxWait", q.cfg.ownWait(), !q.cfg.maxWaitSet && !q.cfg.patienceSet
+	if theirs || q.cfg.patienceSet && !q.cfg.maxWaitSet {
+		e.option, e.most, e.unset = "Patience", q.cfg.patience, !q.cfg.patienceSet
 	}
+	e.held = theirs && q.cfg.maxWaitSet
 	return e
 }
 

@@ -33,10 +33,9 @@ func (a *attempt) whole(resp *http.Response) bool {
 	ended := err == io.EOF //nolint:errorlint // Read's contract: io.EOF itself
 	if ended {
 		resp.Body.Close()
-		b, good := &a.plain, false
-		if b.usage, good = a.t.usual.Glance(text); good {
-			b.rest, b.at = text, a.call.now()
-			resp.Body = b
+		if a.t.usual.Good(text) {
+			a.plain = wholeBody{text: text, judge: &a.t.usual, at: a.call.now()}
+			resp.Body = &a.plain
 			return true
 		}
 	}
@@ -50,10 +49,7 @@ func (a *attempt) whole(resp *http.Response) bool {
 // closes has rc closed at the end of the attempt, until stop, if the base has not
 // asked for that end and so cannot end a read by itself.
 func (a *attempt) closes(rc io.ReadCloser) (stop func() bool) {
-	a.mu.Lock()
-	asked := a.armed
-	a.mu.Unlock()
-	if asked || unclosable(rc) {
+	if a.asked || unclosable(rc) {
 		return func() bool { return true }
 	}
 	return context.AfterFunc(a, func() { rc.Close() })
@@ -78,32 +74,36 @@ func readWhole(rc io.Reader, n int64) ([]byte, error) {
 // wholeBody is the body of an answer that is all there, and good. There is nothing
 // to be watched about it any more.
 type wholeBody struct {
-	rest  []byte // what is left to read
-	usage wire.Usage
-	at    time.Time // when it was all there
+	text  []byte
+	off   int           // how much of it its reader has had
+	judge *wire.Glancer // who found it good
+	at    time.Time     // when it was all there
 }
 
 // verdict is that on resp, whose body b is.
 func (b *wholeBody) verdict(resp *http.Response) verdict {
-	return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: b.usage, header: resp.Header, at: b.at}
+	return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: b.usage(), header: resp.Header, at: b.at}
 }
 
+// usage is what b says of it, which is looked for only when somebody asks.
+func (b *wholeBody) usage() wire.Usage { return b.judge.Usage(b.text) }
+
 func (b *wholeBody) Read(p []byte) (int, error) {
-	if len(b.rest) == 0 {
+	if b.off == len(b.text) {
 		return 0, io.EOF
 	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
+	n := copy(p, b.text[b.off:])
+	b.off += n
 	return n, nil
 }
 
 func (b *wholeBody) WriteTo(w io.Writer) (int64, error) {
-	if len(b.rest) == 0 {
+	if b.off == len(b.text) {
 		return 0, nil
 	}
-	n, err := w.Write(b.rest)
-	b.rest = b.rest[n:]
-	if err == nil && len(b.rest) > 0 {
+	n, err := w.Write(b.text[b.off:])
+	b.off += n
+	if err == nil && b.off < len(b.text) {
 		err = io.ErrShortWrite
 	}
 	return int64(n), err

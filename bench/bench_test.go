@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,16 +31,15 @@ func TestSpeedPrintsBothTables(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
+	if got, want := firstCells(read(t, "../docs/speed.md"), "stack"), firstCells(out.String(), "stack"); !slices.Equal(got, want) {
+		t.Errorf("docs/speed.md has the rows %q, want %q", got, want)
+	}
 }
 
 // The table has to say so if a peer does better than Steady in any row.
 func TestNoPeerBehavesBetterInAnyRow(t *testing.T) {
-	var out bytes.Buffer
-	if err := run(&out, []string{"behaviour", "-quick", "-json"}); err != nil {
-		t.Fatal(err)
-	}
-	var rows []answered
-	if err := json.Unmarshal(out.Bytes(), &rows); err != nil {
+	rows, err := quickly()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := len(rows), len(questions())+1; got != want {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -26,11 +27,17 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: bench speed|behaviour [flags]; see bench speed -h")
+const usage = "usage: bench speed|behaviour [flags]; see bench speed -h"
+
+var errUsage = errors.New(usage)
 
 func run(w io.Writer, args []string) error {
 	if len(args) == 0 {
 		return errUsage
+	}
+	if slices.Contains([]string{"-h", "-help", "--help", "help"}, args[0]) {
+		fmt.Fprintln(w, usage)
+		return nil
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "run everything once, to see that it runs")

@@ -158,6 +158,10 @@ var broken = []struct {
 		before(func(req *http.Request) *http.Request { req.Header.Add("X-Key", "secret"); return req }),
 	},
 	{
+		"a header is set on the caller's request, which is said first", "a request may be used 50 times and gathers nothing", "mend it first, with req.Clone:",
+		before(func(req *http.Request) *http.Request { req.Header.Add("X-Key", "secret"); return req }),
+	},
+	{
 		"a header value is appended to a shallow copy", "the base gets the body, the headers and the context values of the caller", "the array behind",
 		before(func(req *http.Request) *http.Request {
 			copied := *req
@@ -170,7 +174,7 @@ var broken = []struct {
 		}),
 	},
 	{
-		"a header is set in a nil map", "a request without a header map is sent, and keeps none", "RoundTrip panicked",
+		"a header is set in a nil map", "a request without a header map is sent, and keeps none", "must make the map where there is none",
 		before(func(req *http.Request) *http.Request {
 			req = req.Clone(req.Context())
 			req.Header.Set("X-Key", "secret")

@@ -19,5 +19,9 @@
 // of [testing/synctest], in which the base transport is a strict fake: it reads
 // and closes each request body, and gives up when the context of its request ends.
 //
+// A layer that changes the request it is given fails most duties for that one cause,
+// so Check says that first. The request of one duty has no header map: [net/http.Client]
+// makes one, but not who calls RoundTrip itself.
+//
 // The package imports the standard library only.
 package steadytest

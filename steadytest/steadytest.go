@@ -20,9 +20,30 @@ import (
 // the same. Run Check with -race: some duties only make a race possible.
 func Check(t *testing.T, layer func(next http.RoundTripper) http.RoundTripper) {
 	t.Helper()
+	if changed := changes(t, layer); len(changed) > 0 {
+		t.Logf("the layer modifies the request, and most duties below fail for that alone; mend it first, with req.Clone:\n%s", strings.Join(changed, "\n"))
+	}
 	for _, d := range slices.Concat(responseDuties(), bodyDuties(), requestDuties(), contextDuties(), stateDuties()) {
 		t.Run(d.name, func(t *testing.T) { inBubble(t, layer, d.check) })
 	}
+}
+
+// changes returns what layer changes in the request of a plain call.
+func changes(t *testing.T, layer func(http.RoundTripper) http.RoundTripper) (changed []string) {
+	defer func() { _ = recover() }() // the duties report it
+	defer notForEver(t).Stop()
+	synctest.Test(t, func(t *testing.T) {
+		defer func() { _ = recover() }()
+		s := &scene{T: t, layer: layer}
+		rt, req := s.stack(s.replyOK), s.request(t.Context(), `{"q":1}`)
+		unchanged := snapshot(req)
+		if resp, err := rt.RoundTrip(req); err == nil && resp != nil && resp.Body != nil {
+			resp.Body.Close()
+		}
+		changed = unchanged(req)
+		time.Sleep(10 * time.Minute)
+	})
+	return changed
 }
 
 // A duty is a sentence that holds for every RoundTripper, and its check.
@@ -46,9 +67,7 @@ func inBubble(t *testing.T, layer func(http.RoundTripper) http.RoundTripper, che
 	// one from moving, so something outside has to end such a wait.
 	stuck := make(chan struct{})
 	defer time.AfterFunc(5*time.Second, func() { close(stuck) }).Stop()
-	defer time.AfterFunc(time.Minute, func() {
-		panic(fmt.Sprintf("%s: for a minute of real time the layer has waited for what virtual time cannot end, such as a mutex held across RoundTrip", t.Name()))
-	}).Stop()
+	defer notForEver(t).Stop()
 
 	synctest.Test(t, func(t *testing.T) {
 		s := &scene{T: t, layer: layer, stuck: stuck}
@@ -56,6 +75,13 @@ func inBubble(t *testing.T, layer func(http.RoundTripper) http.RoundTripper, che
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		s.verifyEnd()
+	})
+}
+
+// notForEver ends the program in a minute of real time, unless it is stopped.
+func notForEver(t *testing.T) *time.Timer {
+	return time.AfterFunc(time.Minute, func() {
+		panic(fmt.Sprintf("%s: for a minute of real time the layer has waited for what virtual time cannot end, such as a mutex held across RoundTrip", t.Name()))
 	})
 }
 

@@ -22,6 +22,20 @@ import (
 	"github.com/steadyhttp/steady/bench/goodput/internal/sim"
 )
 
+// ownFlags prints the flags of this command, and not those of package testing, which
+// it needs for its bubbles.
+func ownFlags() {
+	own := flag.NewFlagSet("goodput", flag.ContinueOnError)
+	flag.VisitAll(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") {
+			own.Var(f.Value, f.Name, f.Usage)
+		}
+	})
+	fmt.Fprintln(flag.CommandLine.Output(), "Usage of goodput:")
+	own.SetOutput(flag.CommandLine.Output())
+	own.PrintDefaults()
+}
+
 func main() {
 	testing.Init()
 	only := flag.String("only", "", "contenders, by commas (default all)")
@@ -32,6 +46,7 @@ func main() {
 	cache := flag.String("cache", "", "file that keeps the rows of the oracles and rivals between runs")
 	svg := flag.String("chart", "", "draw what each contender gets, second by second of the first scenario, to this SVG file")
 	verbose := flag.Bool("v", false, "print every run")
+	flag.Usage = ownFlags
 	flag.Parse()
 	// One P: goroutines that wake at the same instant run in a fixed order.
 	runtime.GOMAXPROCS(1)

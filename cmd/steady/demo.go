@@ -34,8 +34,10 @@ that the server allows 45 requests a second: Steady by its rate limit, the other
 golang.org/x/time/rate around each call. The fifth is Steady without any option, which
 has to find that out. 64 workers make the calls, and all clients run at the same time.
 The server has a spike of 429 and a short outage, which grow with the number of calls:
-3 and 2 seconds for 1,000. Below some 500 calls they are too short to show much. No
-key and no network are needed.`,
+3 and 2 seconds for 1,000. With 500 calls or fewer they are too short to show much, and
+most of the time goes into finding the limit. A client can answer more than 45 calls a
+second while the server is up: its bucket is full at first. No key and no network are
+needed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, f) },
 	}
@@ -60,7 +62,7 @@ func demo(cmd *cobra.Command, f demoFlags) error {
 	}
 	sc := newScenario(f.calls, f.seed)
 	if !f.json {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d chat calls, five ways, about %v …\n", sc.calls, sc.expected().Round(time.Second))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d chat calls, five ways; %v at the limit, up to half as long again for who has to find it …\n", sc.calls, sc.expected().Round(time.Second))
 	}
 	bar, stop := watch(cmd.ErrOrStderr(), sc.calls, !f.json)
 	runs, err := runAll(cmd.Context(), sc, bar)

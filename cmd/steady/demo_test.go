@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,6 +63,16 @@ func TestTheDemoPrintsItsFiguresAsJSONAndNothingElse(t *testing.T) {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+	if n := bytes.Count(page, []byte(`<tr class="steady">`)); n != 2 {
+		t.Errorf("%d rows stand out, want both of Steady", n)
+	}
+	colours := map[string]bool{}
+	for _, line := range regexp.MustCompile(`stroke-width:[1-9];stroke:(rgba\([^)]*\));fill:none`).FindAllStringSubmatch(string(page), -1) {
+		colours[line[1]] = true
+	}
+	if len(colours) < 6 { // and that of the limit
+		t.Errorf("lines in %d colours, want one for each client: %v", len(colours), colours)
 	}
 }
 

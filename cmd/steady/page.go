@@ -30,12 +30,13 @@ svg { max-width: 100%; height: auto }
 <p>Calls answered in each second. The dashed line is what the server allows to a client that sends at its limit.</p>
 <table>
 <tr><th>client<th>success<th>mean<th>p99<th>calls/s<th>while up<th>wire/success<th>billed/success</tr>
-{{range .Runs}}<tr{{if eq .Client "steady"}} class="steady"{{end}}><td>{{.Label}}<td>{{printf "%.1f %%" .SuccessPercent}}<td>{{printf "%.0f ms" .MeanMS}}<td>{{printf "%.0f ms" .P99MS}}<td>{{printf "%.1f" .RPS}}<td>{{printf "%.1f" .RPSUp}}<td>{{printf "%.3f" .WirePerSuccess}}<td>{{printf "%.3f" .BilledPerSuccess}}</tr>
+{{range .Runs}}<tr{{if .Ours}} class="steady"{{end}}><td>{{.Label}}<td>{{printf "%.1f %%" .SuccessPercent}}<td>{{printf "%.0f ms" .MeanMS}}<td>{{printf "%.0f ms" .P99MS}}<td>{{printf "%.1f" .RPS}}<td>{{printf "%.1f" .RPSUp}}<td>{{printf "%.3f" .WirePerSuccess}}<td>{{printf "%.3f" .BilledPerSuccess}}</tr>
 {{end}}</table>
 </html>
 `))
 
-// Label and SuccessPercent are for the page.
+// Ours, Label and SuccessPercent are for the page.
+func (r run) Ours() bool              { return r.Client == "steady" || r.Client == "untold" }
 func (r run) Label() string           { return r.label }
 func (r run) SuccessPercent() float64 { return 100 * r.Success }
 
@@ -52,8 +53,8 @@ func writePage(w io.Writer, sc scenario, runs []run) error {
 }
 
 func drawChart(sc scenario, runs []run) (string, error) {
-	colours := []drawing.Color{
-		drawing.ColorFromHex("999999"), drawing.ColorFromHex("e08e0b"), drawing.ColorFromHex("c2403a"), drawing.ColorFromHex("1f6feb"),
+	colours := [ways]drawing.Color{
+		drawing.ColorFromHex("999999"), drawing.ColorFromHex("e08e0b"), drawing.ColorFromHex("c2403a"), drawing.ColorFromHex("1f6feb"), drawing.ColorFromHex("2da44e"),
 	}
 	seconds := 1
 	for _, r := range runs {
@@ -75,8 +76,8 @@ func drawChart(sc scenario, runs []run) (string, error) {
 				answered[int(s.ended.Seconds())]++
 			}
 		}
-		style := chart.Style{StrokeColor: colours[i%len(colours)], StrokeWidth: 1.5}
-		if r.Client == "steady" {
+		style := chart.Style{StrokeColor: colours[i], StrokeWidth: 1.5}
+		if r.Ours() {
 			style.StrokeWidth = 3
 		}
 		c.Series = append(c.Series, chart.ContinuousSeries{Name: r.label, Style: style, XValues: at, YValues: answered})

@@ -61,7 +61,7 @@ func writeTable(w io.Writer, sc scenario, runs []run) error {
 			fmt.Sprintf("%.1f", r.RPS), fmt.Sprintf("%.1f", r.RPSUp),
 			fmt.Sprintf("%.3f", r.WirePerSuccess), fmt.Sprintf("%.3f", r.BilledPerSuccess),
 		}
-		if r.Client == "steady" {
+		if r.Ours() {
 			for i, cell := range row {
 				row[i] = text.Bold.Sprint(cell)
 			}

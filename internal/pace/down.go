@@ -9,16 +9,18 @@ import (
 // the provider fails. What happens meanwhile says nothing about speed.
 func (p *Pace) Down(now time.Time, down bool) {
 	switch {
-	case down && !p.down:
+	case down == p.down:
+		return
+	case down:
 		p.doubtHold()
-		if now.Sub(p.hold.resumed) < 10*time.Second { // no outage, then: we were too fast
+		if now.Sub(p.hold.resumed) < flaps { // no outage, then: we were too fast
 			p.dropBet()
 		} else {
 			p.undoCuts()
 		}
 		p.hold = hold{after: p.seq}
 		p.downAt = now
-	case !down && p.down:
+	default:
 		before := p.recent.bits << 1 // a brown-out that looked like an outage shows in them
 		p.hold = hold{failing: true, from: p.downAt}
 		p.resume(now)
@@ -26,6 +28,8 @@ func (p *Pace) Down(now time.Time, down bool) {
 	}
 	p.down = down
 }
+
+const flaps = 10 * time.Second // a hold that soon after another is none of the provider's
 
 // Holding reports whether nothing passes, and how long until the next probe may go.
 func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {

@@ -58,39 +58,42 @@ type Config struct {
 // found by running into it: what the provider accepted is where it lies, and from
 // there it grows again ever faster, while calls wait for it.
 type Pace struct {
-	cfg    Config
-	bucket bucket
+	cfg  Config
+	rate limit // attempts per second
 
-	rate     limit       // attempts per second
-	slots    slots       // attempts in flight, if refusals tell of a limit
-	slow     slowness    // attempts in flight, if first bytes tell of one
-	hold     hold        // nothing passes
-	bet      bet         // what the refusals of late are about
-	changed  change      // of the rate, the latest
-	slowed   slowed      // by the verdict of a trial
-	luck     [kinds]luck // by kind of refusal
-	says     kind        // the refusals that the latest cut was for
-	cycle    cycle       // between two times at which the provider had nothing left
-	window   window      // between two holds
-	recent   history     // of refusals, of all kinds
-	accepted tally       // attempts that were sent and not refused
+	// What every attempt changes stands together: what two processors write in turn
+	// goes from one to the other by the piece of 64 bytes, and that takes most of the
+	// time that a pace costs.
+	bucket    bucket
+	cycle     cycle     // between two times at which the provider had nothing left
+	accepted  tally     // attempts that were sent and not refused
+	seq, over uint64    // attempts sent, attempts that are over
+	unheard   int       // attempts out whose answers have not begun
+	held      cause     // what refused the head of the queue last
+	down      bool      // see Down
+	lastSent  time.Time // the latest attempt
+	tokens    float64   // that the attempts so far were taken to cost
 
-	seq, over uint64  // attempts sent, attempts that are over
-	refused   uint64  // attempts that were not accepted
-	fastest   float64 // the rate at which the latest run of refusals began
-	lastSent  time.Time
-	held      cause     // what refused the head of the queue last,
-	heldAt    time.Time // and since when it waits
-
-	saying            float64 // seconds that the provider takes to say no, smoothed
 	firstByte, answer estimate
 	silentFrom        time.Time // the first attempt since anything was heard, or nothing was out
-	unheard           int       // attempts out whose answers have not begun
 
-	quotas quotas  // what the provider says is left
-	tokens float64 // that the attempts so far were taken to cost
-	down   bool    // see Down
-	downAt time.Time
+	slow   slowness    // attempts in flight, if first bytes tell of one
+	slots  slots       // attempts in flight, if refusals tell of a limit
+	hold   hold        // nothing passes
+	bet    bet         // what the refusals of late are about
+	luck   [kinds]luck // by kind of refusal
+	says   kind        // the refusals that the latest cut was for
+	window window      // between two holds
+	recent history     // of refusals, of all kinds
+
+	changed change    // of the rate, the latest
+	slowed  slowed    // by the verdict of a trial
+	refused uint64    // attempts that were not accepted
+	fastest float64   // the rate at which the latest run of refusals began
+	heldAt  time.Time // since when the head of the queue waits
+	saying  float64   // seconds that the provider takes to say no, smoothed
+	quotas  quotas    // what the provider says is left
+	downAt  time.Time
 }
 
 // New returns a pace that knows no more than cfg.

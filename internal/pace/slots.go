@@ -82,7 +82,7 @@ func (s *slots) watch(a *Pass) {
 
 // settled takes note that a is over, and drops it from the witnesses if it was refused.
 func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
-	if accepted {
+	if accepted && !s.shut.IsZero() { // which mostly it is, and then nothing is written
 		s.shut = time.Time{}
 	}
 	if s.watched == 0 {
@@ -148,7 +148,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 		return false
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	same := uint64(p.recent.run()) > a.seq-s.struck.seq // nothing was accepted since the one before
+	same := uint64(p.recent.run()) > a.seq-s.struck.seq          // nothing was accepted since the one before
 	if p.answer.mean == 0 || same || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}

@@ -2,7 +2,6 @@ package pace
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -17,13 +16,14 @@ type slowness struct {
 	usual float64 // median of a block, drifting
 	full  bool    // the cap held a call back
 
-	block     [blockSize]float64 // seconds to the first byte, of those that have one
-	from      uint64             // the attempts of the block are from, from+1, ...
-	got, lost int                // of those, how many were answered, and how many were not
-	peak      int                // the most attempts in flight when one of them was sent
+	from      uint64 // the attempts of the block are from, from+1, ...
+	got, lost int    // of those, how many were answered, and how many were not
+	peak      int    // the most attempts in flight when one of them was sent
 
 	capFrom, medianFrom float64   // those of when the cap began to fall
 	offUntil            time.Time // until then no cap is tried
+
+	block [blockSize]float64 // seconds to the first byte, of those that have one
 }
 
 const blockSize = 128
@@ -53,9 +53,7 @@ func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 		return
 	}
 	if s.lost < blockSize/2 {
-		times := s.block[:s.got]
-		slices.Sort(times)
-		s.judge(now, times[s.got/2])
+		s.judge(now, median(s.block[:s.got]))
 	}
 	s.from, s.got, s.lost, s.peak, s.full = next, 0, 0, 0, false
 }

@@ -51,9 +51,12 @@ func (p *Pace) tryAt(now time.Time, r float64) {
 
 // endTrial decides, once enough attempts of the trial have been sent and settled.
 func (p *Pace) endTrial(now time.Time) {
-	b, v := &p.bet, p.perSecond(now)
-	t := &b.trial
-	if late := v * 1.5 * p.saying; !t.on || b.low.sent < late || b.undecided() { // so many may still be refused
+	b, t := &p.bet, &p.bet.trial
+	if !t.on {
+		return
+	}
+	v := p.perSecond(now)
+	if late := v * 1.5 * p.saying; b.low.sent < late || b.undecided() { // so many may still be refused
 		return
 	}
 	switch refused := b.low.refused[t.about]; {

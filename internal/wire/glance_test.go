@@ -100,7 +100,7 @@ func BenchmarkGlance(b *testing.B) {
 		b.SetBytes(int64(len(usualAnswer)))
 		var g Glancer
 		for b.Loop() {
-			g.Glance(usualAnswer)
+			g.Good(usualAnswer)
 		}
 	})
 	b.Run("decoder", func(b *testing.B) {

@@ -21,32 +21,42 @@ type Glancer struct {
 // that answers of many forms are not learned one after the other.
 const learnAfter = 16
 
-// Glance reports what [Glance] reports of p.
-func (g *Glancer) Glance(p []byte) (Usage, bool) {
+// Good reports whether [Glance] finds p good.
+func (g *Glancer) Good(p []byte) bool {
 	if f := g.form.Load(); f != nil {
-		var c counts
-		if f.match(p, &c) {
-			return c.usage(), true
+		if f.match(p, nil) {
+			return true
 		}
 		if g.misses.Add(1)%learnAfter != 0 {
-			return Glance(p)
+			_, good := Glance(p)
+			return good
 		}
 	}
 	return g.learn(p)
 }
 
-// learn is [Glance], and keeps the form of p if that is good. Like that it stays out of
+// Usage returns what p says of usage, which is good.
+func (g *Glancer) Usage(p []byte) Usage {
+	var c counts
+	if f := g.form.Load(); f != nil && f.match(p, &c) {
+		return c.usage()
+	}
+	u, _ := Glance(p)
+	return u
+}
+
+// learn is Good, and keeps the form of p if that is good. Like [Glance] it stays out of
 // the frame of its caller: with the kilobytes of a reading in it every new goroutine
 // would grow its stack once more, for a match that does not need them.
 //
 //go:noinline
-func (g *Glancer) learn(p []byte) (Usage, bool) {
+func (g *Glancer) learn(p []byte) bool {
 	gl := glance{b: p, form: &form{}}
-	u, ok := gl.judge()
-	if ok && gl.form.finish(p) {
+	_, good := gl.judge()
+	if good && gl.form.finish(p) {
 		g.form.Store(gl.form)
 	}
-	return u, ok
+	return good
 }
 
 // A form is a good answer with holes where others may differ from it: the insides
@@ -94,7 +104,8 @@ func (f *form) finish(p []byte) bool {
 	return true
 }
 
-// match reports whether p has the form. It adds to c the counts that p has.
+// match reports whether p has the form. It adds to c, which may be nil, the counts that
+// p has.
 func (f *form) match(p []byte, c *counts) bool {
 	for i := range f.holes {
 		h := &f.holes[i]
@@ -111,7 +122,7 @@ func (f *form) match(p []byte, c *counts) bool {
 		if n < 0 {
 			return false
 		}
-		if h.kind == holeCount {
+		if h.kind == holeCount && c != nil {
 			c.set(h.slot, p[:n])
 		}
 		p = p[n:]

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever a Glancer has learned before, it says what Glance says.
+// Whatever a Glancer has learned before, it says what Glance says, but for the usage of
+// what is not good.
 func FuzzGlancer(f *testing.F) {
 	all := append(bodies(f), usualAnswer)
 	for i, b := range all {
@@ -26,10 +27,13 @@ func FuzzGlancer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, learned, p []byte) {
 		var g Glancer
-		g.Glance(learned)
-		got, sure := g.Glance(p)
-		if want, wantSure := Glance(p); got != want || sure != wantSure {
-			t.Errorf("after %q a Glancer says %v, %+v of %q, Glance says %v, %+v", learned, sure, got, p, wantSure, want)
+		g.Good(learned)
+		want, good := Glance(p)
+		if got := g.Good(p); got != good {
+			t.Errorf("after %q a Glancer says %v of %q, Glance says %v", learned, got, p, good)
+		}
+		if got := g.Usage(p); good && got != want {
+			t.Errorf("after %q a Glancer reads %+v in %q, Glance reads %+v", learned, got, p, want)
 		}
 	})
 }
@@ -51,7 +55,7 @@ func TestAGlancerKnowsTheFormOfAnAnswerAgain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var g Glancer
-		if _, sure := g.Glance(usualAnswer); !sure {
+		if !g.Good(usualAnswer) {
 			t.Fatal("the usual answer is not good")
 		}
 		if knows := g.form.Load().match(tt.body, new(counts)); knows != tt.knows {
@@ -63,7 +67,7 @@ func TestAGlancerKnowsTheFormOfAnAnswerAgain(t *testing.T) {
 // What a model has said to somebody is nobody else's, and not to be kept.
 func TestAGlancerKeepsNothingOfWhatWasSaid(t *testing.T) {
 	var g Glancer
-	g.Glance([]byte(`{"id":"SECRET","choices":[{"message":{"content":"SECRET","tool_calls":[{"function":{"arguments":"SECRET"}}]}}],"x":["SECRET"]}`))
+	g.Good([]byte(`{"id":"SECRET","choices":[{"message":{"content":"SECRET","tool_calls":[{"function":{"arguments":"SECRET"}}]}}],"x":["SECRET"]}`))
 	f := g.form.Load()
 	if f == nil {
 		t.Fatal("nothing was learned")
@@ -83,26 +87,26 @@ func TestAGlancerLearnsAnotherForm(t *testing.T) {
 	changed := bytes.Replace(usualAnswer, []byte(`{"id"`), []byte(`{"v":2,"id"`), 1)
 	large := []byte(`{"a":[` + strings.Repeat(`"b",`, maxFormHoles) + `"b"],"usage":{"prompt_tokens":7}}`)
 	var g Glancer
-	g.Glance(large)
+	g.Good(large)
 	if g.form.Load() != nil {
 		t.Error("a form with too many holes was learned")
 	}
-	g.Glance(usualAnswer)
+	g.Good(usualAnswer)
 	first := g.form.Load()
 	for range learnAfter {
-		g.Glance(changed)
+		g.Good(changed)
 	}
 	if knows := g.form.Load().match(changed, new(counts)); g.form.Load() == first || !knows {
 		t.Errorf("a form that came %d times was not learned", learnAfter)
 	}
-	if u, sure := g.Glance(large); !sure || u.Input != 7 {
-		t.Errorf("of the large answer it says %v, %+v", sure, u)
+	if good, u := g.Good(large), g.Usage(large); !good || u.Input != 7 {
+		t.Errorf("of the large answer it says %v, %+v", good, u)
 	}
 }
 
 func TestAGlancerAllocatesNothing(t *testing.T) {
 	var g Glancer
-	if n := testing.AllocsPerRun(100, func() { g.Glance(usualAnswer) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { g.Good(usualAnswer) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
 }
