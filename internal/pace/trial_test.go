@@ -63,13 +63,10 @@ func onTrial(sent, refused float64) *rig {
 		low: sample{sent: sent}, trial: trial{on: true, number: 1, share: 0.2, passed: 9},
 	}
 	p.bet.low.refused[rejection] = refused
-	p.tryRate(7)
+	p.rate = found(7, 1)
 	p.changed = change{after: p.seq}
 	return r
 }
-
-// tryRate sets the rate of a trial.
-func (p *Pace) tryRate(perSecond float64) { p.rate = found(perSecond, 1) }
 
 func TestPaceDecidesATrialByTheOddsOfThreeExplanations(t *testing.T) {
 	for _, tt := range []struct {
@@ -104,7 +101,7 @@ func TestPaceEndsATrialThatIsInterrupted(t *testing.T) {
 	if !p.bet.trial.on {
 		t.Error("one refusal after 60 attempts has ended the trial")
 	}
-	r.run(60*time.Second, 0)
+	r.run(60*time.Second, 100)
 	if got := p.perSecond(r.now); got < 45 {
 		t.Errorf("a minute after a trial at 7/s the rate is %.1f/s, with all accepted", got)
 	}
