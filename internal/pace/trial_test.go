@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -198,11 +199,112 @@ func TestPaceKeepsTheNumberOfSlotsThroughFailuresOfAnotherKind(t *testing.T) {
 
 // Once the windows are known, the first refusal that names the next one is enough.
 func TestPaceHoldsAtTheFirstRefusalOfAWindowThatItKnows(t *testing.T) {
-	r := newRig(Config{}, windows(27, 10*time.Second, true))
-	r.run(time.Minute, 0)
-	r.reset()
-	r.run(2*time.Minute, 0)
-	if ok, refused := r.count[OK], r.count[Rejected]; ok < 320 || refused > 40 {
-		t.Errorf("%d answered and %d refused in 12 windows of 27, want nearly 324 and 3 for each", ok, refused)
+	for _, known := range []bool{false, true} {
+		r := newRig(Config{}, func(time.Time, int) reply { return answer })
+		r.run(10*time.Second, 5)
+		p := r.p
+		if known {
+			p.window = window{rate: 5, until: r.now.Add(time.Minute)}
+		}
+		a := p.Sent(r.now)
+		p.Settled(r.now.Add(40*time.Millisecond), &a, Rejected, 2500*time.Millisecond)
+		if p.hold.on != known {
+			t.Errorf("known %v: holds %v after one refusal that names 2.5 s", known, p.hold.on)
+		}
+	}
+}
+
+// Runs of refusals that hold the queue again and again while attempts pass in between
+// are neither chance nor an outage: it is too fast.
+func TestPaceDoesNotGoOnAsBeforeWhenHoldsFollowOneAnother(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		apart time.Duration
+		back  bool // to the rate of before
+	}{
+		{"a minute apart", time.Minute, true},
+		{"seconds apart", 3 * time.Second, false},
+	} {
+		r := newRig(Config{Breaker: true}, tokens(45, 45, 0))
+		r.run(30*time.Second, 60)
+		p := r.p
+		p.Down(r.now, true)
+		r.now = r.now.Add(2 * time.Second)
+		p.Down(r.now, false)
+		r.run(tt.apart, 20)
+		p.luck[overload].share = 0.5
+		before := p.perSecond(r.now)
+		p.bet = bet{on: true, rate: before, undo: found(before, 1)}
+		p.rate = found(before/2, 0) // cut, as the run began
+		p.Down(r.now, true)
+		if got := p.rate.value() > 0.9*before; got != tt.back {
+			t.Errorf("%s: %.1f/s after the second hold, %.1f/s before it", tt.name, p.rate.value(), before)
+		}
+		if got := p.luck[overload].share > 0; got != tt.back {
+			t.Errorf("%s: what was chance before still is: %v", tt.name, got)
+		}
+	}
+}
+
+// Among refusals the rate may grow as long as nothing is known about them, for they
+// may be chance. While chance is known, it alone excuses them.
+func TestPaceDoesNotGrowWhileFarMoreIsRefusedThanChanceExplains(t *testing.T) {
+	for _, share := range []float64{0, 0.2, 0.8} {
+		p := New(Config{Start: 20})
+		p.rate = found(40, 1)
+		p.luck[rejection].share = share
+		now := start
+		for i := range 200 {
+			now = now.Add(25 * time.Millisecond)
+			p.seq++
+			p.accepted.add(now, 1)
+			if i%5 > 0 { // four of five
+				p.accepted.add(now, -1)
+				p.recent.mark(&Pass{at: now, seq: p.seq})
+			}
+		}
+		if got, want := p.used(now), share != 0.2; got != want {
+			t.Errorf("chance of %v known, 0.8 refused: the rate may grow %v, want %v", share, got, want)
+		}
+	}
+}
+
+// What was accepted while the rate was kept low says nothing about where the limit lies.
+func TestPaceMeasuresFromTheRefusalThatEndsACleanRun(t *testing.T) {
+	for _, clean := range []int{4, 30} {
+		r := newRig(Config{}, nil)
+		p := r.p
+		p.rate = found(10, 1)
+		p.bet = bet{on: true, from: Pass{at: start, seq: 1}, last: 1, rate: 10}
+		p.recent.mark(&Pass{at: start, seq: 1})
+		p.seq = 1
+		for range clean { // at half the rate, as nobody asks for more
+			r.now = r.now.Add(200 * time.Millisecond)
+			p.Sent(r.now)
+		}
+		a := p.Sent(r.now.Add(200 * time.Millisecond))
+		p.recent.mark(&a)
+		p.cut(r.now, &a, rejection)
+		if got, want := p.rate.base > 8.5, clean >= 15; got != want {
+			t.Errorf("after %d attempts without a refusal the limit is put at %.1f/s, that of before was 10/s", clean, p.rate.base)
+		}
+	}
+}
+
+// A search goes no faster than refusals come back.
+func TestPaceSearchesAsFastAsItHears(t *testing.T) {
+	for _, saying := range []float64{0.05, 1} {
+		p := New(Config{Start: 20})
+		p.saying = saying
+		p.rate = limit{base: 20, searching: true}
+		now := start
+		for range 100 { // calls wait all the time
+			now = now.Add(10 * time.Millisecond)
+			p.held, p.heldAt = byRate, start
+			p.Sent(now)
+		}
+		if got, slow := p.rate.base, saying == 1; slow != (got < 40) {
+			t.Errorf("refused in %v s: %.0f/s after a second of search from 20/s", saying, got)
+		}
 	}
 }
