@@ -1,7 +1,6 @@
 package pace
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
