@@ -12,6 +12,7 @@ type bet struct {
 	refused int    // since from
 
 	rate   float64 // before the first cut;
+	held   float64 // what of that was accepted;
 	told   bool    // that was the one that the user has set,
 	proven bool    // or one that had held, at least
 	undo   limit   // before the first cut since the rate was last back at the limit
@@ -53,11 +54,11 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	if p.luck[k].share > 0 && !p.doubtChance(now, a, k) {
 		return
 	}
-	if p.recent.refused(runOver) <= 1 { // none but a for a while: the last trial was right
+	if p.recent.refused(runOver) <= 1 && p.rate.back == 0 { // none but a for a while: the last trial was right
 		p.slowed = slowed{}
 	}
 	b := &p.bet
-	if !b.on || a.seq > b.last+runOver {
+	if !b.on || !b.trial.on && a.seq > b.last+runOver {
 		*b = p.newBet(now, a, k)
 	}
 	if a.seq < b.from.seq {
@@ -76,9 +77,10 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 
 // newBet is the bet that the refusal of a begins.
 func (p *Pace) newBet(now time.Time, a *Pass, k kind) bet {
+	v, accepted := p.perSecond(now), max(1, p.accepted.rate(now))
 	return bet{
-		on: true, from: *a, began: k, rate: min(p.perSecond(now), max(1, 1.5*p.accepted.rate(now))),
-		told: p.free(), proven: !p.rate.searching || p.free(),
+		on: true, from: *a, began: k, rate: min(v, 1.5*accepted), held: min(v, 1.1*accepted),
+		told: p.free(), proven: !p.rate.searching && p.rate.t >= 1 || p.free(),
 	}
 }
 

@@ -26,11 +26,15 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	p.hold.ramped = false
 	p.says = k
 	p.rateChanged(now)
+	first := p.rate.searching || p.rate.t >= 0.7
+	if first && p.recent.clean() >= 15 { // what was accepted until now is what we asked for
+		p.bet.from, p.bet.refused = *a, 1
+	}
 	measured := max(p.bet.measured(a), 0.7*v)
 	switch {
 	case p.cfg.Without.has(NoMeasure):
 		p.setRate(now, v/2)
-	case p.rate.searching || p.rate.t >= 0.7:
+	case first:
 		p.cutFirst(now, a, v, measured)
 	case measured < v:
 		p.cutFurther(now, measured)
@@ -46,8 +50,9 @@ func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
 	}
 	c := p.cycle.rate(a.at)
 	if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
-		c = max(math.Sqrt(c*v), p.accepted.rate(now)) // the provider's bucket may have flowed over meanwhile
+		c = math.Sqrt(c * v) // the provider's bucket may have flowed over meanwhile
 	}
+	c = max(c, p.accepted.rate(now))
 	p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
 	b.low.halve()
 	p.cycle = cycle{start: p.perSecond(now)}

@@ -12,7 +12,12 @@ func (p *Pace) Down(now time.Time, down bool) {
 	case down == p.down:
 		return
 	case down:
-		p.undoCuts()
+		p.doubtHold()
+		if now.Sub(p.hold.resumed) < flaps { // no outage, then: we were too fast
+			p.dropBet()
+		} else {
+			p.undoCuts()
+		}
 		p.hold = hold{after: p.seq}
 		p.downAt = now
 	default:
@@ -23,6 +28,8 @@ func (p *Pace) Down(now time.Time, down bool) {
 	}
 	p.down = down
 }
+
+const flaps = 10 * time.Second // a hold that soon after another is none of the provider's
 
 // Holding reports whether nothing passes, and how long until the next probe may go.
 func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {

@@ -29,7 +29,11 @@ func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
-	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && p.recent.run() >= 3 && named >= 2 && named*p.accepted.rate(now) >= 8 {
+	enough, many := 3, 8.0
+	if p.window.known(now) {
+		enough, many = 1, 2
+	}
+	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && p.recent.run() >= enough && named >= 2 && named*p.accepted.rate(now) >= many {
 		return true
 	}
 	return p.recent.allFail() && a.at.Sub(p.recent.from) >= 3*p.settle()
@@ -74,9 +78,10 @@ const strange = 60
 
 func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	p.undoCuts()
+	p.doubtHold()
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
 		p.window.usedUp(now, float64(p.seq-p.refused))
-		if hinted == 0 && p.window.known(now) { // going about evenly saves most probes
+		if hinted < 2*time.Second && p.window.known(now) { // going about evenly saves most probes
 			p.backAt(1.3 * p.window.rate)
 		}
 	}
@@ -85,6 +90,17 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now, mute: p.silentFrom}
 	p.nextProbe(now, hinted)
+}
+
+// doubtHold forgets what was taken for chance if a hold follows soon upon another:
+// those refusals in a row are no outage, nor chance.
+func (p *Pace) doubtHold() {
+	if p.hold.after == 0 || p.seq > p.hold.after+64 {
+		return
+	}
+	for i := range p.luck {
+		p.luck[i].drop()
+	}
 }
 
 // undoCuts forgets the latest cuts, which were but the beginning of an outage.
@@ -158,7 +174,7 @@ func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
 
 // resume ends the hold.
 func (p *Pace) resume(now time.Time) {
-	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second {
+	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second && p.chance() == 0 {
 		p.rate.searching = true // after an outage nothing is known for sure
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}

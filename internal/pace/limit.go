@@ -67,9 +67,9 @@ func (l *limit) value() float64 {
 // advance moves t on by one attempt that had to wait for this limit, dt after the one
 // before: back at the base in 2 s or, where attempts are few, in 30 attempts or 8 s.
 // Where the limit was before nothing was refused, time alone counts: it has risen.
-func (l *limit) advance(dt time.Duration) {
+func (l *limit) advance(dt, doubling time.Duration) {
 	if l.searching {
-		l.base *= math.Exp2(min(dt, 250*time.Millisecond).Seconds() / 0.25)
+		l.base *= math.Exp2(min(dt, doubling).Seconds() / doubling.Seconds())
 		return
 	}
 	x := dt.Seconds() / comeback
@@ -94,13 +94,28 @@ func (p *Pace) waited(now time.Time) time.Duration {
 // used reports whether so much of the rate, but for what is refused, has been used
 // that it may grow.
 func (p *Pace) used(now time.Time) bool {
-	return p.rate.value()*(1-max(p.chance(), p.recent.share())) < 1.5*p.accepted.rate(now)
+	share := p.chance()
+	if share == 0 {
+		share = p.recent.share()
+	}
+	return p.rate.value()*(1-share) < 1.5*p.accepted.rate(now)
 }
+
+// searchOn goes on with the search if one refusal ever has ended it: one may be chance.
+func (p *Pace) searchOn(now time.Time) {
+	if p.refused == 1 && !p.rate.searching && p.says != computed && p.seq > p.changed.after+lone && now.After(p.changed.calm) {
+		p.rate = limit{base: p.rate.value(), searching: true}
+		p.dropBet()
+	}
+}
+
+const lone = 16 // attempts without a second refusal after the first
 
 // grow moves the limit that the head of the queue waited for.
 func (p *Pace) grow(now time.Time) {
 	p.accepted.add(now, 1)
 	p.forget()
+	p.searchOn(now)
 	switch p.held {
 	case byRate:
 		dt := min(p.waited(now), time.Duration(2e9/p.perSecond(now))) // the rate keeps nobody for longer: who waited has left
@@ -108,7 +123,7 @@ func (p *Pace) grow(now time.Time) {
 			dt /= 2
 		}
 		if !p.bet.trial.on && (p.used(now) || p.seq < 20) {
-			p.rate.advance(dt)
+			p.rate.advance(dt, max(250*time.Millisecond, time.Duration(1.5e9*p.saying)))
 			p.arrive()
 			if p.cfg.Without.has(NoSpeedUp) {
 				p.rate.t = min(p.rate.t, 2)

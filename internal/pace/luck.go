@@ -1,6 +1,9 @@
 package pace
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // kind tells refusals apart that may have different causes: a limit that says 429
 // still holds while one attempt in five is answered with 529, whatever we do.
@@ -56,11 +59,11 @@ func (l *luck) judge() int {
 	switch {
 	case l.recent.top < l.from+64:
 		return 0
-	case l.seen > 0: // at the rate of before the trouble, so that it is chance still
+	case l.seen > 0 && share <= l.share+2.5*math.Sqrt(l.share*(1-l.share)*(1.0/64+1/l.seen)): // it is chance still
 		l.share = (l.share*l.seen + share*64) / (l.seen + 64)
 		l.seen = 0
 		return 0
-	case share > min(0.95, 1.5*l.share+0.1):
+	case l.seen > 0 || share > min(0.95, 1.5*l.share+0.1):
 		return 1
 	case share <= l.share/4:
 		return -1
@@ -119,7 +122,7 @@ func (l *luck) uphold(share float64, seq uint64) {
 	l.upheld++
 }
 
-const betweenTrials = 200 // attempts refused, between the first two trials of a share
+const betweenTrials = 100 // attempts refused, between the first two trials of a share
 
 // drop forgets the share.
 func (l *luck) drop() { l.share, l.cut, l.before, l.upheld = 0, 0, 0, 0 }

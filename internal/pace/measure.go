@@ -113,6 +113,9 @@ func (c *cycle) rate(now time.Time) float64 {
 // run is how many in a row were refused, the latest included.
 func (h *history) run() int { return bits.TrailingZeros64(^h.bits) }
 
+// clean is how many in a row before the latest refused one were not refused.
+func (h *history) clean() int { return bits.TrailingZeros64(h.bits >> 1) }
+
 // allFail reports whether the run is one that chance does not explain.
 func (h *history) allFail() bool {
 	run := h.run()

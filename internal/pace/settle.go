@@ -112,7 +112,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	case o == Rejected, o == Overloaded && (k != overload || p.overloadCounts(a)):
 		p.suspect(now, a, k)
 	case o == Overloaded:
-		if b := &p.bet; b.on && a.flying == 1 && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
+		if b := &p.bet; b.on && a.flying == 1 && a.held != byRate && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
 			p.count(a, k)
 		}
 		p.credit(now)
@@ -126,5 +126,5 @@ func (p *Pace) overloadCounts(a *Pass) bool {
 	// A run of nothing else is for the breaker, unless it came while we pushed.
 	pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
 	often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
-	return a.flying > 1 && (often || b.on && b.began == overload && of.refused(32) >= 3)
+	return (a.flying > 1 || a.held == byRate) && (often || b.on && b.began == overload && of.refused(32) >= 3)
 }

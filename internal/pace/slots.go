@@ -14,6 +14,7 @@ import (
 type slots struct {
 	cap    limit // of the attempts that are out, some of which are already over at the provider
 	on     bool
+	says   kind      // the refusals that tell of them
 	before float64   // the rate before they were believed in
 	cut    uint64    // the last attempt sent before the latest cut
 	most   int       // no more slots than this, by the refusals
@@ -134,11 +135,21 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 		return false
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
-	if s.on {
+	switch {
+	case s.on && k == s.says:
 		return p.refusedForSlots(now, a, served)
+	case s.on: // nor is it for speed, which is kept down by the slots
+		return p.perSecond(now)*p.answer.mean > float64(s.most) && p.luck[k].recent.refused(16) <= 8
+	}
+	if s.fits == 0 {
+		s.says = k
+	}
+	if k != s.says {
+		return false
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	if p.answer.mean == 0 || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
+	same := uint64(p.recent.run()) > a.seq-s.struck.seq          // nothing was accepted since the one before
+	if p.answer.mean == 0 || same || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
 		return false
 	}
 	s.on, s.strikes, s.before = true, 0, p.bet.rate // the rate was not to blame
@@ -159,7 +170,7 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 	if float64(a.flying) > s.cap.base {
 		s.doubt.closed()
 	}
-	if p.recent.refused(64) > 40 { // the cap does not help
+	if p.recent.refused(64) > 40 || s.most < fewSlots && p.luck[s.says].recent.refused(16) > 6 { // the cap does not help
 		s.reset()
 		return false
 	}

@@ -30,6 +30,9 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.trial.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
+	if a.held == byRate { // else what was accepted is what was asked for
+		b.trial.passed = min(b.trial.passed, max(p.accepted.rate(now), 0.3*v))
+	}
 	b.trial.about = k
 	p.tryAt(now, max(0.7*b.trial.passed, 0.1*v))
 }
@@ -41,7 +44,7 @@ func (p *Pace) tryAt(now time.Time, r float64) {
 	t.number++
 	t.on, t.share, t.sent = true, min(0.9, b.low.refused[t.about]/b.low.sent), b.low.sent
 	b.low = sample{}
-	p.rate = limit{base: r}
+	p.rate = found(r, 1)
 	p.applyDrained(now)
 	p.rateChanged(now)
 }
@@ -57,7 +60,7 @@ func (p *Pace) endTrial(now time.Time) {
 		return
 	}
 	switch refused := b.low.refused[t.about]; {
-	case t.number == 1 && refused > b.far(): // slower and yet worse: it may have been too fast still
+	case b.worse() > 0 && t.number < 4: // slower and yet worse: it may have been too fast still
 		t.passed = v * (1 - refused/b.low.sent)
 		p.tryAt(now, max(0.7*t.passed, 0.1*v))
 	case b.odds() > 0:
@@ -87,9 +90,9 @@ func (p *Pace) findChance(now time.Time) {
 // findSpeed ends a trial that says that we were too fast. Unless it is the second one
 // to say so, the trouble may have ended while it went on: see wayBack.
 func (p *Pace) findSpeed(now time.Time) {
-	t, before, proven := p.bet.trial, p.bet.rate, p.bet.proven
+	t, before, held, proven := p.bet.trial, p.bet.rate, p.bet.held, p.bet.proven
 	r := max(p.perSecond(now), t.passed, 0.3*before)
-	again := p.seq < p.slowed.until
+	again := p.slowed.from > 0
 	p.luck[t.about].drop()
 	if !again {
 		p.slowed.from = before
@@ -98,15 +101,17 @@ func (p *Pace) findSpeed(now time.Time) {
 	p.bet, p.changed.after = bet{}, p.seq
 	p.cycle = cycle{start: r}
 	p.setRate(now, r)
-	if !again && proven {
-		p.rate = wayBack(r, before)
+	if !again && proven && held > r {
+		p.rate = wayBack(r, held)
 	}
 }
 
-// far is how many refusals in the trial are clearly more than the share from before.
-func (b *bet) far() float64 {
-	share := b.trial.share
-	return b.low.sent*share + 2.5*math.Sqrt(b.low.sent*share*(1-share))
+// worse is how much more likely, as a logarithm, what the trial has shown is if the
+// share is far higher now than before than if it is the same.
+func (b *bet) worse() float64 {
+	refused, share := b.low.refused[b.trial.about], b.trial.share
+	more := (1 + share) / 2
+	return refused*math.Log(more/share) + (b.low.sent-refused)*math.Log((1-more)/(1-share))
 }
 
 // odds is how much more likely, as a logarithm, what the trial has shown is if the
@@ -126,8 +131,8 @@ func (b *bet) undecided() bool {
 	if b.told {
 		speed += moreTold
 	}
-	odds := b.odds()
-	return odds > -speed && odds < chance
+	odds, worse := b.odds(), b.worse()
+	return odds > -speed && (odds < chance || worse > -1 && worse < sure)
 }
 
 const (
