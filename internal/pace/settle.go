@@ -126,5 +126,8 @@ func (p *Pace) overloadCounts(a *Pass) bool {
 	// A run of nothing else is for the breaker, unless it came while we pushed.
 	pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
 	often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
-	return (a.flying > 1 || a.held == byRate) && (often || b.on && b.began == overload && of.refused(32) >= 3)
+	// One that was alone was not refused for its speed, unless it had to wait for the
+	// rate, and others pass: refusals that cost the provider something leave none in flight.
+	alone := a.flying == 1 && (a.held != byRate || of.refused(16) > 14 || p.seq <= p.refused+uint64(p.InFlight()))
+	return !alone && (often || b.on && b.began == overload && of.refused(32) >= 3)
 }

@@ -34,7 +34,7 @@ func TestPaceIsNotStuckAfterASlowLimitHasFallenAndRisen(t *testing.T) {
 		for _, perSecond := range []float64{1, 1.5, 2, 3, 5, 10} {
 			for _, share := range []float64{0.2, 0.3, 0.5} {
 				for _, burst := range []float64{1, 4} {
-					r := newRig(Config{Breaker: true}, shared(perSecond, burst, share, o))
+					r := newRig(Config{}, shared(perSecond, burst, share, o))
 					demand := 1.3 * perSecond
 					r.run(140*time.Second, demand)
 					if got := r.count[o]; float64(got) > 120*perSecond {
