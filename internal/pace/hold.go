@@ -42,7 +42,7 @@ func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
 func (p *Pace) watch(now time.Time) {
-	if p.slots.watched > 0 {
+	if p.slots.witnesses.n > 0 {
 		p.slots.hear(now.Add(-p.settle()))
 	}
 	if p.cfg.Without.has(NoSilence) || p.down || p.hold.on || p.silentFrom.IsZero() {

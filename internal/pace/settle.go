@@ -59,11 +59,14 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	}
 }
 
+// sayingDrift is the weight of the latest refusal in how long refusals take.
+const sayingDrift = 0.1
+
 // unanswered learns from an attempt that ended without an answer.
 func (p *Pace) unanswered(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	if o != Unknown {
 		took := now.Sub(a.at).Seconds()
-		p.saying += 0.1 * (took - p.saying)
+		p.saying += sayingDrift * (took - p.saying)
 		p.slots.said(took)
 	}
 	if !p.cfg.Without.has(NoSlowness) {
