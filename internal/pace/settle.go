@@ -88,7 +88,7 @@ func (p *Pace) cancelled(a *Pass) {
 // credit gives back the token of an attempt that was answered while no limit is
 // known and nobody waits: calls made one after the other never wait.
 func (p *Pace) credit(now time.Time) {
-	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil {
+	if p.rate.searching && p.heldBy == byNothing && p.cfg.Pool == nil {
 		p.bucket.take(now, -1) // it gets no fuller than full
 	}
 }
@@ -115,9 +115,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	case o == Rejected, o == Overloaded && (k != overload || p.overloadCounts(a)):
 		p.suspect(now, a, k)
 	case o == Overloaded:
-		if b := &p.bet; b.on && a.flying == 1 && a.held != byRate && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
-			p.count(a, k)
-		}
+		p.overloadedAlone(a, k)
 		p.credit(now)
 	}
 }
@@ -127,7 +125,17 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 func (p *Pace) overloadCounts(a *Pass) bool {
 	of, b := &p.luck[overload].recent, &p.bet
 	// A run of nothing else is for the breaker, unless it came while we pushed.
-	pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
-	often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
-	return (a.flying > 1 || a.held == byRate) && (often || b.on && b.began == overload && of.refused(32) >= 3)
+	pure := p.cfg.Breaker && a.heldBy == byNothing && of.run() == of.refused(8)
+	often := !pure && (of.refused(8) >= 3 || of.refused(historyLen) >= 5)
+	goesOn := b.on && b.began == overload && of.refused(32) >= 3
+	pushed := a.flying > 1 || a.heldBy == byRate // else there was nothing to overload it with
+	return pushed && (often || goesOn)
+}
+
+// overloadedAlone adds the refusal of an attempt that was the only one out to the bet:
+// it was not refused for its speed, and so speaks for chance.
+func (p *Pace) overloadedAlone(a *Pass, k kind) {
+	if b := &p.bet; b.on && a.flying == 1 && a.heldBy != byRate && a.seq >= b.from.seq {
+		p.count(a, k)
+	}
 }
