@@ -139,7 +139,7 @@ func (p *Pace) undoCuts() {
 func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
-	wait := min(max(probeEvery, probeRate/r), probeMost, probeFirst*math.Exp2(float64(h.probes)/2))
+	wait := min(max(probeEvery, probeTurns/r), probeMost, probeFirst*math.Exp2(float64(h.probes)/2))
 	wait *= 0.8 + 0.4*p.cfg.Random()
 	if hinted > 0 {
 		wait = max(wait, hinted.Seconds()+p.cfg.Random()*min(0.05*hinted.Seconds(), 0.25))
@@ -153,8 +153,8 @@ func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 const (
 	probeFirst = 0.25 // until the first probe; from one to the next by the root of 2 longer
 	probeEvery = 2.0  // up to this, for a probe in 2 s loads nobody,
-	probeRate  = 4.0  // or to probeRate/r, where 2 s are less than that takes,
-	probeMost  = 30.0 // but not longer
+	probeTurns = 4.0  // or to the time of so many attempts, if that is longer,
+	probeMost  = 30.0 // but no further
 )
 
 // probeReady is Ready while the queue is held.
