@@ -42,7 +42,7 @@ const (
 	runOver  = 40   // attempts without a refusal end what a bet is about
 	matters  = 0.08 // the share of refused attempts that is worth a trial: with less a pace does well enough
 	lowUntil = 0.6  // the part of the way back from a cut on which we are surely below the limit
-	lowStale = 50   // attempts below the limit of which that share was not refused make what was refused there old news
+	lowStale = 50   // attempts below the limit that were refused less often than that are old news
 
 	trialAfter = 4  // refusals below the limit begin a trial: fewer may be bad luck,
 	trialSent  = 16 // and of fewer attempts no share can be told

@@ -42,10 +42,10 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 }
 
 const (
-	deepest    = 0.7 // of the rate is what one cut leaves
+	deepest    = 0.7 // of the rate is left by the deepest cut
 	nearlyBack = 0.7 // of the way back from a cut: a refusal from there on is for the limit itself
-	cleanRun   = 15  // attempts before a refusal of which none was refused: what they were accepted at is what was asked for
-	credible   = 0.3 // of the rate: if less was accepted, then because less was asked for, or for want of time to count
+	cleanRun   = 15  // attempts before a refusal, none of them refused, that say only what was asked for
+	credible   = 0.3 // of the rate: if less was counted as accepted, less may have been asked for
 
 	// A cycle counts what the provider replenishes if it was long, and began at about
 	// the rate that it tells. Else its bucket may have flowed over meanwhile.

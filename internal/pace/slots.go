@@ -201,7 +201,7 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 
 // agree reports whether refusals and acceptances agree that it is slots: enough
 // refusals came when as many were served, and as many but no more were accepted
-// meanwhile. Refusals that are not apart in time do not count.
+// meanwhile, give or take a fifth. Refusals that are not apart in time do not count.
 func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 	if a.at.Sub(s.asked.at) <= apart {
 		return false
