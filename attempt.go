@@ -151,8 +151,8 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 	a := c.newAttempt()
 	a.t, a.call, a.Context, a.start, a.within = t, c, c.Context, c.at, t.cfg.header
 	if t.cfg.observer != nil {
-		a.told = &told{key: t.cfg.keyer.key(c, req)}
-		a.Context = httptrace.WithClientTrace(c.Context, &httptrace.ClientTrace{WroteRequest: a.told.wrote})
+		a.report = &report{key: t.cfg.keyer.key(c, req)}
+		a.Context = httptrace.WithClientTrace(c.Context, &httptrace.ClientTrace{WroteRequest: a.report.wrote})
 	}
 	if c.body != nil && lends(t.next, req) {
 		a.Context = c.body.current.lend(a.Context, req.ContentLength)

@@ -15,15 +15,17 @@ import (
 // first asks for its Done: until then nobody could be told.
 type attempt struct {
 	attemptContext
-	t     *attemptTransport
-	call  *call
-	req   http.Request  // that makes it
-	start time.Duration // of the attempt, since the call began
-	told  *told         // for the observer; nil without one
-	plain wholeBody     // of the response, if that is over with its headers
+	t      *attemptTransport
+	call   *call
+	req    http.Request  // the one that makes it
+	start  time.Duration // of the attempt, since the call began
+	report *report       // for the observer; nil without one
+	plain  wholeBody     // of the response, if that is over with its headers
 
-	asked   bool          // for its end, before there was an answer
-	armed   bool          // from here on the context's mu guards all
+	asked bool // somebody asked for its end before there was an answer
+
+	// The context's mu guards the rest.
+	armed   bool          // it hears of its caller's end, and of its own time's
 	content bool          // what is due is the first content, and else the headers
 	within  time.Duration // how long that may take; 0 for ever
 	timer   *time.Timer   // for it, once armed
@@ -31,17 +33,17 @@ type attempt struct {
 	body    *watchedBody  // of the response, while it is to be read
 }
 
-// told is what the observer alone is told of an attempt.
-type told struct {
+// report is what the observer alone hears of an attempt.
+type report struct {
 	key     string
 	headers time.Duration // from the attempt's start; 0 until they came
 	written atomic.Int32
 }
 
 // wrote counts the requests that net/http has written whole for this attempt.
-func (t *told) wrote(info httptrace.WroteRequestInfo) {
+func (r *report) wrote(info httptrace.WroteRequestInfo) {
 	if info.Err == nil {
-		t.written.Add(1)
+		r.written.Add(1)
 	}
 }
 
@@ -142,8 +144,8 @@ func (a *attempt) interrupt() {
 
 // begun takes the answer, and sees that the attempt lives as long as is needed.
 func (a *attempt) begun(req *http.Request, resp *http.Response, usual bool) {
-	if a.told != nil {
-		a.told.headers = a.took()
+	if a.report != nil {
+		a.report.headers = a.took()
 	}
 	if usual && a.whole(resp) {
 		a.settle(resp)
@@ -154,7 +156,7 @@ func (a *attempt) begun(req *http.Request, resp *http.Response, usual bool) {
 
 // settle ends an attempt whose answer is all there.
 func (a *attempt) settle(resp *http.Response) {
-	if a.told == nil {
+	if a.report == nil {
 		a.release()
 		return
 	}
@@ -207,11 +209,11 @@ func (a *attempt) release() {
 
 // tell reports the attempt's end.
 func (a *attempt) tell(v verdict) {
-	if a.told == nil {
+	if a.report == nil {
 		return
 	}
 	a.t.cfg.observer.Observe(a.call.Context, AttemptEnded{
-		Key: a.told.key, Attempt: a.call.attempt, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
-		Written: int(a.told.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.told.headers, Took: a.took(),
+		Key: a.report.key, Attempt: a.call.attempt, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
+		Written: int(a.report.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.report.headers, Took: a.took(),
 	})
 }

@@ -86,14 +86,14 @@ func (a attempts) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errEnded
 }
 
-// loop runs send until again, which counts, says that it was the last time. Before each but the
-// first it waits for what wait returns and asks prepare. It returns the error of
-// prepare, or of ctx if that ended a wait.
-func loop(ctx context.Context, send func(), again func() bool, wait func() time.Duration, prepare func() error) error {
+// loop runs send until another, which does the counting, reports false. Before each
+// time but the first it waits for what wait returns and asks prepare. It returns the
+// error of prepare, or of ctx if that ended a wait.
+func loop(ctx context.Context, send func(), another func() bool, wait func() time.Duration, prepare func() error) error {
 	client := &retryablehttp.Client{
 		HTTPClient:   &http.Client{Transport: attempts{send}},
 		RetryMax:     math.MaxInt32,
-		CheckRetry:   func(context.Context, *http.Response, error) (bool, error) { return again(), nil },
+		CheckRetry:   func(context.Context, *http.Response, error) (bool, error) { return another(), nil },
 		Backoff:      func(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return wait() },
 		PrepareRetry: func(*http.Request) error { return prepare() },
 		ErrorHandler: func(_ *http.Response, err error, _ int) (*http.Response, error) { return nil, err },
@@ -121,6 +121,6 @@ func (c *retryCall) ownWait() time.Duration {
 	if c.verdict.status == http.StatusServiceUnavailable && least <= b.longest/2 {
 		least *= 2
 	}
-	c.last = b.next(max(1, c.attempts-c.probes), least, c.last)
-	return c.last
+	c.lastWait = b.next(max(1, c.attempts-c.probes), least, c.lastWait)
+	return c.lastWait
 }

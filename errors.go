@@ -97,13 +97,13 @@ type LimitError struct {
 	Wait     time.Duration // how long the turn was still off when that can be told, else how long the call had waited
 	Deadline bool          // whether the request's deadline decided, and not MaxWait or Patience
 
-	told   bool          // Wait is how long the turn was off
-	waited time.Duration // in the queue, by then
-	shed   bool          // it has left so that others are answered in time
-	option string        // what has set the bound, and to what, unless it is the deadline
-	most   time.Duration
-	unset  bool // nobody has: it is the default
-	held   bool // only the time counts for which the provider has held the queue
+	waitKnown bool          // Wait is how long the turn was off
+	waited    time.Duration // in the queue, by then
+	shed      bool          // it has left so that others are answered in time
+	option    string        // what has set the bound, unless it is the deadline,
+	most      time.Duration // to this,
+	unset     bool          // or would have: it is the default
+	heldOnly  bool          // only the time counts for which the provider has held the queue
 }
 
 func (e *LimitError) Error() string {
@@ -119,14 +119,14 @@ func (e *LimitError) Error() string {
 	switch {
 	case e.shed:
 		text = fmt.Sprintf("waited %v, and more calls are before it than can be served in the time that %s", waited, bound)
-	case e.told && waited > 0:
+	case e.waitKnown && waited > 0:
 		text = fmt.Sprintf("waited %v, and a turn needs %v more, longer than %s", waited, wait, bound)
-	case e.told:
+	case e.waitKnown:
 		text = fmt.Sprintf("a turn needs %v, longer than %s", wait, bound)
 	default:
 		text = fmt.Sprintf("waited %v, as long as %s", wait, bound)
 	}
-	text += when(e.held && waited > 0 && !e.Deadline, ", which counts from when the provider began to hold the queue")
+	text += when(e.heldOnly && waited > 0 && !e.Deadline, ", which counts from when the provider began to hold the queue")
 	return fmt.Sprintf("%v for %s: %s", ErrRateLimited, e.Key, text)
 }
 

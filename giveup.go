@@ -81,9 +81,9 @@ func (c *retryCall) tellGaveUp() {
 	if o == nil || c.end == "" || c.err == nil && c.verdict.outcome == outcomeOK {
 		return
 	}
-	told := false
+	returned := false
 	defer func() {
-		if !told && c.resp != nil { // after a panic nobody else has it
+		if !returned && c.resp != nil { // after a panic nobody else has it
 			c.resp.Body.Close()
 		}
 	}()
@@ -91,7 +91,7 @@ func (c *retryCall) tellGaveUp() {
 		Key: c.key, Reason: c.end, Attempts: c.attempts, Status: c.status,
 		Outcome: c.verdict.outcome.String(), Class: c.verdict.className(), Err: c.err,
 	})
-	told = true
+	returned = true
 }
 
 // giveUp makes the error of a call that ends in one. why is what kept it from

@@ -62,9 +62,9 @@ func (p *limitPass) await(now time.Time) error {
 // tell tells o how the wait in q, nil if there was none, has ended. When o panics,
 // nobody comes for what the holder has given.
 func (p *limitPass) tell(o Observer, q *queue, err error) {
-	told := false
+	returned := false
 	defer func() {
-		if !told {
+		if !returned {
 			p.withdraw()
 		}
 	}()
@@ -74,7 +74,7 @@ func (p *limitPass) tell(o Observer, q *queue, err error) {
 	if p.waited > 0 || err != nil {
 		o.Observe(p.c.Context, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
 	}
-	told = true
+	returned = true
 }
 
 // withdraw gives back what the holder gave for an attempt that will not be made.

@@ -21,8 +21,8 @@ type Observer interface {
 }
 
 // Event is one of [RetryScheduled], [GaveUp], [LimitWaited], [BreakerChanged],
-// [PaceChanged] and [AttemptEnded]. There may be more one day: a type switch should pass over
-// those that it does not know.
+// [PaceChanged] and [AttemptEnded]. There may be more one day: a type switch should
+// pass over those that it does not know.
 type Event interface{ event() }
 
 // RetryScheduled reports that an attempt failed and that there is to be another.
@@ -132,8 +132,9 @@ func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 // that holds the queue, and a call that is given up although another attempt was
 // wanted; at Info each retry, a call that is refused its turn, of which an overload
 // makes many at once, and what else breakers and paces do; at Debug all the rest. A
-// handler that takes an id from the context joins the lines of one call. It logs no header, no body and no URL; of an error that net/http made it
-// logs what is behind the URL. It panics on a nil l, rather than at the first event.
+// handler that takes an id from the context joins the lines of one call. It logs no
+// header, no body and no URL; of an error that net/http made it logs what is behind
+// the URL. It panics on a nil l, rather than at the first event.
 func LogTo(l *slog.Logger) Observer {
 	if l == nil {
 		panic("steady: LogTo(nil): must not be nil")

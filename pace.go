@@ -125,7 +125,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	q.holding(now) // it may be over
 	q.note(now)
 	if left != nil {
-		q.tell(p, left, now)
+		q.tellLeft(p, left, now)
 		q.wakeNext(now)
 	}
 }
@@ -140,13 +140,13 @@ func (q *queue) refused(p *limitPass, v *verdict) {
 	now := q.clock(time.Now())
 	q.learn(p, v, now)
 	if left != nil {
-		q.tell(p, left, now)
+		q.tellLeft(p, left, now)
 	}
 	q.wakeNext(now) // the pace takes the attempt for over
 }
 
-// tell tells the pace what the answer to p's attempt says is left. q.mu must be held.
-func (q *queue) tell(p *limitPass, left *pace.Quotas, now time.Time) {
+// tellLeft tells the pace what the answer to p's attempt says is left. q.mu must be held.
+func (q *queue) tellLeft(p *limitPass, left *pace.Quotas, now time.Time) {
 	q.pace.Told(now, &p.pass, *left)
 	q.tight.Store(q.pace.TokensTight(now))
 }

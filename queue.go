@@ -177,7 +177,7 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	q.settle(p, v, now)
 	q.learn(p, v, now)
 	if left != nil {
-		q.tell(p, left, now)
+		q.tellLeft(p, left, now)
 	}
 	q.letGo(now)
 }

@@ -34,12 +34,12 @@ func stretch(wait, room time.Duration) time.Duration {
 	return wait
 }
 
-// took is how much of what Within allows the call has taken so far: neither its waits
+// worked is how much of what Within allows the call has used so far: neither its waits
 // in the queue nor the attempts that it is spared, with the waits after them.
-func (c *retryCall) took(now time.Time) time.Duration {
+func (c *retryCall) worked(now time.Time) time.Duration {
 	until := now.Sub(c.outer.began)
 	if c.spared {
-		until = c.went
+		until = c.sentAt
 	}
 	return until - c.began - c.queued
 }
@@ -47,7 +47,7 @@ func (c *retryCall) took(now time.Time) time.Duration {
 // delay computes the wait before the next attempt. It reports false, with the
 // call's end in place, if that wait is not to be begun.
 func (c *retryCall) delay(now time.Time) bool {
-	room, byDeadline := c.cfg.within-c.took(now), false
+	room, byDeadline := c.cfg.within-c.worked(now), false
 	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
 		room, byDeadline = deadline.Sub(now), true
 	}

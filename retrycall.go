@@ -2,8 +2,6 @@ package steady
 
 import (
 	"context"
-	"errors"
-	"net"
 	"net/http"
 	"time"
 )
@@ -30,10 +28,10 @@ type retryCall struct {
 	attempts int
 	probes   int            // of those, the ones that a gate spares the call
 	spared   bool           // the last was one of them
-	went     time.Duration  // when the last was let go, since the outer call began
+	sentAt   time.Duration  // when the last was let go, since the outer call began
 	queued   time.Duration  // of the time since began, what is the gates'
 	unknown  int            // re-sends of what may have been done
-	last     time.Duration  // what backoff said before
+	lastWait time.Duration  // what backoff said before
 	resp     *http.Response // of the last attempt; what the call ends in
 	err      error
 	verdict  verdict
@@ -70,9 +68,9 @@ func (c *retrying) sendOn(inner *call) (*http.Response, error) {
 //
 //go:noinline
 func (c *retrying) goOn(resp *http.Response, err error) (*http.Response, error) {
-	first := retryCall{retrying: *c, ctx: c.req.Context(), attempts: 1, went: c.began, resp: resp, err: err}
+	first := retryCall{retrying: *c, ctx: c.req.Context(), attempts: 1, sentAt: c.began, resp: resp, err: err}
 	first.sent(nil)
-	if !first.again() {
+	if !first.another() {
 		first.tellGaveUp()
 		return first.resp, first.err
 	}
@@ -134,29 +132,9 @@ func (c *retryCall) refund() {
 	}
 }
 
-// judge adds to the common verdict what only the request body tells: that it belied
-// its length, that a request of which only a part went out was not done, and that
-// one whose whole body went out was past the handshake.
-func (c *retryCall) judge() verdict {
-	v := judge(c.ctx, c.resp, c.err)
-	if c.err == nil {
-		return v
-	}
-	switch read := c.body.read(); {
-	case read == extentOther: // net/http says so, or what the connection came to by it
-		c.err = errCaller{c.err}
-		v.outcome, v.err = outcomeDeclined, c.err
-	case read == extentPart && v.outcome == outcomeUnknown && c.ctx.Err() == nil:
-		v.outcome = outcomeFailed
-	case read == extentWhole && v.outcome == outcomeFailed && brokenTLS(c.err) && !badCertificate(c.err):
-		v.outcome = outcomeUnknown
-	}
-	return v
-}
-
-// again decides whether there is to be another attempt, and its wait. If so the
+// another decides whether there is to be another attempt, and its wait. If so the
 // last one is put away and the gates hear of its end.
-func (c *retryCall) again() bool {
+func (c *retryCall) another() bool {
 	if c.end == endRefused || c.verdict.outcome == outcomeOK || c.verdict.outcome == outcomeRefused {
 		return false // see refused
 	}
@@ -226,14 +204,14 @@ func (c *retryCall) retry() {
 			c.send(&ending{c.resp, c.err, c.verdict})
 		}
 	}
-	again := func() bool {
+	another := func() bool {
 		if pending {
 			pending = false
 			return true
 		}
-		return c.again()
+		return c.another()
 	}
-	err := loop(c.ctx, send, again, c.scheduled, c.prepare)
+	err := loop(c.ctx, send, another, c.scheduled, c.prepare)
 	if err != nil {
 		c.refund()
 		c.stop(err)
@@ -256,14 +234,14 @@ func (c *retryCall) scheduled() time.Duration {
 func (c *retryCall) prepare() error {
 	asked := time.Since(c.outer.began)
 	if c.spared {
-		asked = c.went
+		asked = c.sentAt
 	}
 	if err := askAgain(c.gates, c.req); err != nil {
 		c.end = endRefused
 		return err
 	}
-	c.went = time.Since(c.outer.began)
-	c.queued += c.went - asked
+	c.sentAt = time.Since(c.outer.began)
+	c.queued += c.sentAt - asked
 	if err := c.body.next(); err != nil {
 		c.end = endBody
 		tellEnded(c.gates, verdict{outcome: outcomeRefused, err: err})
@@ -286,29 +264,4 @@ func (c *retryCall) stop(err error) {
 		return
 	}
 	c.giveUp(err)
-}
-
-// worth reports whether another attempt may fare better.
-func (c *retryCall) worth() bool {
-	if c.err == nil {
-		return c.verdict.retry
-	}
-	switch c.verdict.outcome {
-	case outcomeFailed, outcomeUnknown:
-		dns, ok := errors.AsType[*net.DNSError](c.err)
-		return worthRetrying(c.err) && !(ok && dns.IsNotFound)
-	}
-	return false
-}
-
-// safe reports whether the request may be sent again although it may have been
-// done, as the documentation of Retry says.
-func (c *retryCall) safe() bool {
-	if idempotent(c.req) || c.verdict.outcome == outcomeRejected || c.err != nil && c.verdict.outcome == outcomeFailed {
-		return true
-	}
-	if c.resp != nil && c.resp.Header.Get("X-Should-Retry") == "true" {
-		return true
-	}
-	return inference(c.req) && (!c.verdict.mayBeDone() || c.unknown < c.cfg.unknownResends)
 }

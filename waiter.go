@@ -127,20 +127,20 @@ func (q *queue) turnOf(w *waiter, now time.Time) (wait time.Duration, by holdBy)
 	return forever, q.trouble.by
 }
 
-// pause has w sleep, with q.mu free, and tells before that what others may wait long to
-// tell. When an observer panics, what w was let go with is given back by who recovers.
+// pause has w sleep, with q.mu free. Before that it tells the news, which else nobody
+// might tell for as long as all sleep. When an observer panics, what w was let go with is given back by who recovers.
 // q.mu must be held.
 func (q *queue) pause(w *waiter, d time.Duration) (ended bool) {
 	q.mu.Unlock()
-	told := false
+	returned := false
 	defer func() {
 		q.mu.Lock()
-		if !told && w.Left() {
+		if !returned && w.Left() {
 			w.p.q.Store(q)
 		}
 	}()
 	q.tellNews()
-	told = true
+	returned = true
 	return w.sleep(d)
 }
 
@@ -247,8 +247,8 @@ func (q *queue) refusal(w *waiter, by holdBy, wait time.Duration, byDeadline boo
 // limited returns the error for w, which leaves because wait is too long. q.mu
 // must be held.
 func (q *queue) limited(w *waiter, by holdBy, wait time.Duration, byDeadline bool, now time.Time) *LimitError {
-	e := &LimitError{Key: q.key, Wait: wait, Deadline: byDeadline, told: wait != forever, waited: now.Sub(w.came), shed: w.shed}
-	if !e.told {
+	e := &LimitError{Key: q.key, Wait: wait, Deadline: byDeadline, waitKnown: wait != forever, waited: now.Sub(w.came), shed: w.shed}
+	if !e.waitKnown {
 		e.Wait = e.waited
 	}
 	// Without a MaxWait the Patience is the bound of both waits, but a longer
@@ -258,7 +258,7 @@ func (q *queue) limited(w *waiter, by holdBy, wait time.Duration, byDeadline boo
 	if theirs || q.cfg.patienceSet && !q.cfg.maxWaitSet {
 		e.option, e.most, e.unset = "Patience", q.cfg.patience, !q.cfg.patienceSet
 	}
-	e.held = theirs && q.cfg.maxWaitSet
+	e.heldOnly = theirs && q.cfg.maxWaitSet
 	return e
 }
 

@@ -12,9 +12,9 @@ type bet struct {
 	refused int    // since from
 
 	rate   float64 // before the first cut;
-	held   float64 // what of that was accepted;
-	told   bool    // that was the one that the user has set,
-	proven bool    // or one that had held, at least
+	held   float64 // as much of that as was accepted, and so held;
+	byUser bool    // the user has set that rate,
+	proven bool    // or it had held for a while, at least
 	undo   limit   // before the first cut since the rate was last back at the limit
 
 	low   sample // what was sent below the place where the limit was found
@@ -28,7 +28,7 @@ type sample struct {
 }
 
 // often reports whether so many are refused that it matters.
-func (s *sample) often(k kind) bool { return s.refused[k] >= 0.08*s.sent }
+func (s *sample) often(k kind) bool { return s.refused[k] >= matters*s.sent }
 
 // halve makes the sample count half, as old news.
 func (s *sample) halve() {
@@ -38,12 +38,19 @@ func (s *sample) halve() {
 	}
 }
 
-// runOver is how many attempts without a refusal end a run of refusals.
-const runOver = 40
+const (
+	runOver  = 40   // attempts without a refusal end what a bet is about
+	matters  = 0.08 // the share of refused attempts that is worth a trial: with less a pace does well enough
+	lowUntil = 0.6  // the part of the way back from a cut on which we are surely below the limit
+	lowStale = 50   // attempts below the limit that were refused less often than that are old news
+
+	trialAfter = 4  // refusals below the limit begin a trial: fewer may be bad luck,
+	trialSent  = 16 // and of fewer attempts no share can be told
+)
 
 // low reports whether we send less than where the limit was found.
 func (p *Pace) low(now time.Time) bool {
-	return now.After(p.changed.calm) && (p.bet.trial.on || p.free() || !p.rate.searching && p.rate.t < 0.6)
+	return now.After(p.changed.calm) && (p.bet.trial.on || p.free() || !p.rate.searching && p.rate.t < lowUntil)
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
@@ -54,7 +61,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 	if p.luck[k].share > 0 && !p.doubtChance(now, a, k) {
 		return
 	}
-	if p.recent.refused(runOver) <= 1 && p.rate.back == 0 { // none but a for a while: the last trial was right
+	if p.recent.refused(runOver) <= 1 && p.rate.back == 0 { // a is the first for a while: the last trial was right
 		p.slowed = slowed{}
 	}
 	b := &p.bet
@@ -65,12 +72,12 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 		return
 	}
 	p.count(a, k)
-	spared := b.told && (p.free() || p.rate.t < 0.7) // whoever set a rate knows something: the trial comes first
+	trialFirst := b.byUser && (p.free() || p.rate.t < nearlyBack) // whoever set a rate knows something
 	switch {
 	case b.trial.on:
 	case p.maybeChance(k):
 		p.beginTrial(now, a, k)
-	case p.changed.since(a) && (!spared || p.recent.allFail()):
+	case p.changed.since(a) && (!trialFirst || p.recent.allFail()):
 		p.cut(now, a, k)
 	}
 }
@@ -80,7 +87,7 @@ func (p *Pace) newBet(now time.Time, a *Pass, k kind) bet {
 	v, accepted := p.perSecond(now), max(1, p.accepted.rate(now))
 	return bet{
 		on: true, from: *a, began: k, rate: min(v, 1.5*accepted), held: min(v, 1.1*accepted),
-		told: p.free(), proven: !p.rate.searching && p.rate.t >= 1 || p.free(),
+		byUser: p.free(), proven: !p.rate.searching && p.rate.t >= 1 || p.free(),
 	}
 }
 
@@ -92,7 +99,7 @@ func (p *Pace) count(a *Pass, k kind) {
 	b := &p.bet
 	b.refused++
 	b.last = max(b.last, a.seq)
-	if !b.trial.on && b.low.sent > 50 && !b.low.often(rejection) && !b.low.often(overload) {
+	if !b.trial.on && b.low.sent > lowStale && !b.low.often(rejection) && !b.low.often(overload) {
 		b.low = sample{}
 	}
 	if a.low && (!b.trial.on || a.seq > p.changed.after) {
@@ -103,6 +110,6 @@ func (p *Pace) count(a *Pass, k kind) {
 // maybeChance reports whether so many are refused below the limit that a trial is due.
 func (p *Pace) maybeChance(k kind) bool {
 	low := &p.bet.low
-	return k != computed && low.refused[k] >= 4 && low.sent >= 16 && low.often(k) &&
-		p.recent.run() < 4 && !p.cfg.Without.has(NoChance)
+	return k != computed && low.refused[k] >= trialAfter && low.sent >= trialSent && low.often(k) &&
+		p.recent.run() < failRun && !p.cfg.Without.has(NoChance)
 }

@@ -19,18 +19,18 @@ func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.ca
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
 // little, if it is the first one since the rate was back where it was; further, if
 // what was accepted since the refusals began says so. Every attempt sent before a has
-// been refused by now or it never will be. One cut is never below 0.7, since
+// been refused by now or it never will be. No cut goes below deepest, since
 // refused attempts may cost capacity and then less is accepted than could be.
 func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	v := p.perSecond(now)
 	p.hold.ramped = false
 	p.says = k
 	p.rateChanged(now)
-	first := p.rate.searching || p.rate.t >= 0.7
-	if first && p.recent.clean() >= 15 { // what was accepted until now is what we asked for
+	first := p.rate.searching || p.rate.t >= nearlyBack
+	if first && p.recent.clean() >= cleanRun { // what was accepted until now is what we asked for
 		p.bet.from, p.bet.refused = *a, 1
 	}
-	measured := max(p.bet.measured(a), 0.7*v)
+	measured := max(p.bet.measured(a), deepest*v)
 	switch {
 	case p.cfg.Without.has(NoMeasure):
 		p.setRate(now, v/2)
@@ -41,6 +41,18 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	}
 }
 
+const (
+	deepest    = 0.7 // of the rate is left by the deepest cut
+	nearlyBack = 0.7 // of the way back from a cut: a refusal from there on is for the limit itself
+	cleanRun   = 15  // attempts before a refusal, none of them refused, that say only what was asked for
+	credible   = 0.3 // of the rate: if less was counted as accepted, less may have been asked for
+
+	// A cycle counts what the provider replenishes if it was long, and began at about
+	// the rate that it tells. Else its bucket may have flowed over meanwhile.
+	cycleFull = 100 // attempts
+	cycleSame = 0.9 // of what it tells
+)
+
 // cutFirst cuts a rate of v that was back where it was, or was never cut.
 func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
 	b := &p.bet
@@ -49,11 +61,11 @@ func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
 		b.undo = wayBack(v, p.rate.back)
 	}
 	c := p.cycle.rate(a.at)
-	if p.cycle.sent < 100 || p.cycle.start < 0.9*c {
-		c = math.Sqrt(c * v) // the provider's bucket may have flowed over meanwhile
+	if p.cycle.sent < cycleFull || p.cycle.start < cycleSame*c {
+		c = math.Sqrt(c * v)
 	}
 	c = max(c, p.accepted.rate(now))
-	p.setRate(now, min(below*v, measured, max(c, 0.3*v)))
+	p.setRate(now, min(below*v, measured, max(c, credible*v)))
 	b.low.halve()
 	p.cycle = cycle{start: p.perSecond(now)}
 }

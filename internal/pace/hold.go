@@ -23,32 +23,42 @@ type hold struct {
 }
 
 // mustHold reports whether the refusals up to a are a run that chance does not
-// explain. Three in a row suffice if the provider names a time until which a limit
-// per second would have let many pass: then the count of a window is used up.
+// explain, or say that the count of a window is used up.
 func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
-	enough, many := 3, 8.0
-	if p.window.known(now) {
-		enough, many = 1, 2
-	}
-	if named := hinted.Seconds(); !p.cfg.Without.has(NoWindow) && p.recent.run() >= enough && named >= 2 && named*p.accepted.rate(now) >= many {
+	if !p.cfg.Without.has(NoWindow) && p.windowUsedUp(now, hinted) {
 		return true
 	}
 	return p.recent.allFail() && a.at.Sub(p.recent.from) >= 3*p.settle()
 }
 
+// windowUsedUp reports whether the provider names a time until which a limit per second
+// would have let many pass, and says so three times in a row. Where windows are known
+// once is enough.
+func (p *Pace) windowUsedUp(now time.Time, hinted time.Duration) bool {
+	refusals, many := 3, 8.0
+	if p.window.known(now) {
+		refusals, many = 1, 2
+	}
+	return hinted >= windowLeast && p.recent.run() >= refusals && hinted.Seconds()*p.accepted.rate(now) >= many
+}
+
+// windowLeast is the shortest wait that may be for the end of a window: what is shorter
+// is how limits per second say no.
+const windowLeast = 2 * time.Second
+
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
 func (p *Pace) watch(now time.Time) {
-	if p.slots.watched > 0 {
+	if p.slots.witnesses.n > 0 {
 		p.slots.hear(now.Add(-p.settle()))
 	}
 	if p.cfg.Without.has(NoSilence) || p.down || p.hold.on || p.silentFrom.IsZero() {
 		return
 	}
-	if p.unheard >= 5 && now.Sub(p.silentFrom).Seconds() > p.patience() {
+	if p.unheard >= silentFew && now.Sub(p.silentFrom).Seconds() > p.patience() {
 		p.beginHold(now, Unknown, 0)
 	}
 }
@@ -61,11 +71,16 @@ func (p *Pace) patience() float64 {
 	switch {
 	case late == 0:
 		return strange
-	case p.unheard >= 50:
+	case p.unheard >= silentMany:
 		return max(4, 1.2*late)
 	}
 	return max(10, 3*late)
 }
+
+const (
+	silentFew  = 5  // attempts out are the least that is a silence: fewer may just be late together
+	silentMany = 50 // are many: one of them would have been heard soon
+)
 
 // MayBeSlow reports whether it is for silence that nothing passes, and only for as
 // long as attempts to an unknown provider may take.
@@ -81,7 +96,7 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 	p.doubtHold()
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
 		p.window.usedUp(now, float64(p.seq-p.refused))
-		if hinted < 2*time.Second && p.window.known(now) { // going about evenly saves most probes
+		if hinted < windowLeast && p.window.known(now) { // going about evenly saves most probes
 			p.backAt(1.3 * p.window.rate)
 		}
 	}
@@ -95,13 +110,17 @@ func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
 // doubtHold forgets what was taken for chance if a hold follows soon upon another:
 // those refusals in a row are no outage, nor chance.
 func (p *Pace) doubtHold() {
-	if p.hold.after == 0 || p.seq > p.hold.after+64 {
+	if p.hold.after == 0 || p.seq > p.hold.after+holdSoon {
 		return
 	}
 	for i := range p.luck {
 		p.luck[i].drop()
 	}
 }
+
+// holdSoon is how many attempts after a hold another one follows soon upon it: as many
+// as the history goes back by which a hold is judged.
+const holdSoon = historyLen
 
 // undoCuts forgets the latest cuts, which were but the beginning of an outage.
 func (p *Pace) undoCuts() {
@@ -120,7 +139,7 @@ func (p *Pace) undoCuts() {
 func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
-	wait := min(max(2, 4/r), 30, 0.25*math.Exp2(float64(h.probes)/2))
+	wait := min(max(probeEvery, probeTurns/r), probeMost, probeFirst*math.Exp2(float64(h.probes)/2))
 	wait *= 0.8 + 0.4*p.cfg.Random()
 	if hinted > 0 {
 		wait = max(wait, hinted.Seconds()+p.cfg.Random()*min(0.05*hinted.Seconds(), 0.25))
@@ -130,10 +149,18 @@ func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
 	h.probes++
 }
 
+// In seconds, for a provider of r attempts a second:
+const (
+	probeFirst = 0.25 // until the first probe; from one to the next by the root of 2 longer
+	probeEvery = 2.0  // up to this, for a probe in 2 s loads nobody,
+	probeTurns = 4.0  // or to the time of so many attempts, if that is longer,
+	probeMost  = 30.0 // but no further
+)
+
 // probeReady is Ready while the queue is held.
 func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
 	h := &p.hold
-	p.held = byHold
+	p.heldBy = byHold
 	if h.probe.seq == 0 {
 		if now.Before(h.until) {
 			return false, h.until.Sub(now)
@@ -144,7 +171,7 @@ func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
 	// silence is what we hold for.
 	due := h.probe.at.Add(2 * p.settle())
 	if h.silent {
-		due = h.probe.at.Add(2 * time.Second)
+		due = h.probe.at.Add(silentProbe)
 	}
 	if now.Before(due) {
 		return false, due.Sub(now)
@@ -156,6 +183,9 @@ func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
 	p.resume(now)
 	return p.Ready(now)
 }
+
+// silentProbe is how long a probe may be out in a silence before the next one goes.
+const silentProbe = 2 * time.Second
 
 // refusedOnHold takes the refusal of a probe, or of an attempt that was out when the
 // hold began.
@@ -174,19 +204,23 @@ func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
 
 // resume ends the hold.
 func (p *Pace) resume(now time.Time) {
-	if h := &p.hold; h.failing && now.Sub(h.from) > 3*time.Second && p.chance() == 0 {
-		p.rate.searching = true // after an outage nothing is known for sure
+	if h := &p.hold; h.failing && now.Sub(h.from) > outage && p.chance() == 0 {
+		p.rate.searching = true // nothing is known for sure any more
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
 	for i := range p.luck {
 		p.luck[i].since(p.seq)
 	}
-	p.held = byNothing
+	p.heldBy = byNothing
 	p.apply(now)
 }
 
-// ramp is the share of the rate that is used after a hold.
+// outage is how long a hold for failures lasts if it is one, and not a stumble.
+const outage = 3 * time.Second
+
+// ramp is the share of the rate that is used after a hold: a quarter of it, doubling
+// every half second.
 func (h *hold) ramp(now time.Time) float64 {
 	if !h.ramped {
 		return 1

@@ -73,7 +73,7 @@ func (l *limit) advance(dt, doubling time.Duration) {
 		return
 	}
 	x := dt.Seconds() / comeback
-	if l.t < 2.5 {
+	if l.t < risen {
 		x = min(x, max(x/4, 1.0/comebackSent))
 	}
 	l.t += x
@@ -82,13 +82,14 @@ func (l *limit) advance(dt, doubling time.Duration) {
 const (
 	comeback     = 2.0   // s from a cut until the rate is back
 	comebackSent = 30    // attempts, if that takes longer; a refusal in so many is tolerable
+	risen        = 2.5   // where on its way a limit has clearly risen: 10 % above its base
 	dip          = 0.03  // how far the rate starts below where the limit was found
 	below        = 0.985 // where the limit lies, as a share of the rate that was refused
 )
 
 // waited is how long the head of the queue has waited since another went.
 func (p *Pace) waited(now time.Time) time.Duration {
-	return min(now.Sub(p.lastSent), now.Sub(p.heldAt))
+	return min(now.Sub(p.lastSent), now.Sub(p.heldSince))
 }
 
 // used reports whether so much of the rate, but for what is refused, has been used
@@ -116,7 +117,7 @@ func (p *Pace) grow(now time.Time) {
 	p.accepted.add(now, 1)
 	p.forget()
 	p.searchOn(now)
-	switch p.held {
+	switch p.heldBy {
 	case byRate:
 		dt := min(p.waited(now), time.Duration(2e9/p.perSecond(now))) // the rate keeps nobody for longer: who waited has left
 		if p.luck[p.says].share > 0 {

@@ -57,19 +57,23 @@ func (l *luck) mark(a *Pass) {
 func (l *luck) judge() int {
 	share := l.recent.share()
 	switch {
-	case l.recent.top < l.from+64:
+	case l.recent.top < l.from+historyLen:
 		return 0
-	case l.seen > 0 && share <= l.share+2.5*math.Sqrt(l.share*(1-l.share)*(1.0/64+1/l.seen)): // it is chance still
-		l.share = (l.share*l.seen + share*64) / (l.seen + 64)
+	case l.seen > 0 && share <= l.share+spread*math.Sqrt(l.share*(1-l.share)*(1.0/historyLen+1/l.seen)): // it is chance still
+		l.share = (l.share*l.seen + share*historyLen) / (l.seen + historyLen)
 		l.seen = 0
 		return 0
-	case l.seen > 0 || share > min(0.95, 1.5*l.share+0.1):
+	case l.seen > 0 || share > min(0.95, 1.5*l.share+0.1): // 40 % where it was 20 %
 		return 1
 	case share <= l.share/4:
 		return -1
 	}
 	return 0
 }
+
+// spread is by how many standard deviations the share of a history may lie above that
+// of a trial and both still be samples of the same: one in 160 does not.
+const spread = 2.5
 
 // doubtChance reports whether a refusal does not fit the share that is put down to
 // chance. If more are refused, the first guess is that those beyond chance are for
@@ -85,7 +89,7 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
 		return false
 	}
 	share, v := l.recent.share(), p.perSecond(now)
-	if verdict > 0 && (l.cut == 0 || a.seq > l.cut+256) {
+	if verdict > 0 && (l.cut == 0 || a.seq > l.cut+soonSent) {
 		l.cut, l.before = p.seq, v
 		l.since(p.seq)
 		p.rateChanged(now)
@@ -104,13 +108,13 @@ func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
 	share, v := p.luck[k].share, p.perSecond(now)
 	p.luck[k].share = 0
 	passed := v * (1 - share)
-	if a.held == byRate { // else what was accepted is what was asked for
+	if a.heldBy == byRate { // else what was accepted is what was asked for
 		passed = min(passed, p.accepted.rate(now))
 	}
-	p.bet = bet{on: true, from: *a, began: k, last: a.seq, rate: v, low: sample{sent: 64}}
-	p.bet.low.refused[k] = 64 * share
+	p.bet = bet{on: true, from: *a, began: k, last: a.seq, rate: v, low: sample{sent: historyLen}}
+	p.bet.low.refused[k] = historyLen * share
 	p.bet.trial = trial{about: k, passed: passed}
-	p.tryAt(now, 0.7*passed)
+	p.tryAt(now, trialRate*passed)
 }
 
 // uphold makes share the known one. A trial costs a dozen attempts where most are
@@ -131,7 +135,7 @@ func (l *luck) drop() { l.share, l.cut, l.before, l.upheld = 0, 0, 0, 0 }
 func (p *Pace) forget() {
 	for i := range p.luck {
 		l := &p.luck[i]
-		if l.share > 0 && float64(p.seq-l.recent.top) > max(64, 8/l.share) {
+		if l.share > 0 && float64(p.seq-l.recent.top) > max(historyLen, 8/l.share) { // eight were due
 			l.drop()
 		}
 	}

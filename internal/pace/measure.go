@@ -13,9 +13,11 @@ func (e *estimate) add(x float64) {
 	if e.mean == 0 {
 		e.mean, e.dev = x, x/2
 	}
-	e.dev += 0.02 * (math.Abs(x-e.mean) - e.dev)
-	e.mean += 0.02 * (x - e.mean)
+	e.dev += drift * (math.Abs(x-e.mean) - e.dev)
+	e.mean += drift * (x - e.mean)
 }
+
+const drift = 0.02 // weight of the latest: what an estimate says is that of some 50
 
 // tally is a rate per second, smoothed over 5 s.
 type tally struct {
@@ -45,7 +47,11 @@ func decay(x float64) float64 {
 	return 1 + x*(-1+x*(1.0/2+x*(-1.0/6+x*(1.0/24))))
 }
 
-// history remembers which of the last 64 attempts up to the latest refused one were refused.
+// historyLen is how many attempts a history remembers, by the bits that it is made of.
+const historyLen = 64
+
+// history remembers which of the last historyLen attempts up to the latest refused one
+// were refused.
 type history struct {
 	top  uint64
 	bits uint64
@@ -56,7 +62,7 @@ type history struct {
 // between a and the latest.
 func (h *history) ago(a *Pass) uint64 {
 	if a.seq > h.top {
-		h.bits <<= min(64, a.seq-h.top)
+		h.bits <<= min(historyLen, a.seq-h.top)
 		h.top = a.seq
 	}
 	return h.top - a.seq
@@ -64,7 +70,7 @@ func (h *history) ago(a *Pass) uint64 {
 
 // mark takes note that a was refused.
 func (h *history) mark(a *Pass) {
-	if d := h.ago(a); d < 64 {
+	if d := h.ago(a); d < historyLen {
 		h.bits |= 1 << d
 	}
 	if h.run() == 1 {
@@ -75,7 +81,7 @@ func (h *history) mark(a *Pass) {
 // skip takes note of an attempt of which nothing is known: it counts as the one
 // before it did, so that callers who leave do not look like answers.
 func (h *history) skip(a *Pass) {
-	if d := h.ago(a); d < 63 && h.bits&(1<<(d+1)) != 0 {
+	if d := h.ago(a); d < historyLen-1 && h.bits&(1<<(d+1)) != 0 {
 		h.bits |= 1 << d
 	}
 }
@@ -96,7 +102,7 @@ func (c *cycle) note(a *Pass) {
 		c.from = a.at
 	}
 	c.sent++
-	if a.held == byNothing {
+	if a.heldBy == byNothing {
 		c.unheld++
 	}
 }
@@ -119,8 +125,10 @@ func (h *history) clean() int { return bits.TrailingZeros64(h.bits >> 1) }
 // allFail reports whether the run is one that chance does not explain.
 func (h *history) allFail() bool {
 	run := h.run()
-	return run >= 4 && !ByChance(run, h.refused(64), 64)
+	return run >= failRun && !ByChance(run, h.refused(historyLen), historyLen)
 }
+
+const failRun = 4 // refusals in a row that can be more than chance
 
 // ByChance reports whether chance explains a run of failures at the end of so many
 // attempts: at the share of the others that failed, one as long comes more often than
@@ -132,7 +140,7 @@ func ByChance(run, failed, attempts int) bool {
 }
 
 // refused is how many of the last n attempts were refused.
-func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (64 - n)) }
+func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (historyLen - n)) }
 
-// share is the part of the last 64 attempts that was refused.
-func (h *history) share() float64 { return float64(h.refused(64)) / 64 }
+// share is the part of the remembered attempts that was refused.
+func (h *history) share() float64 { return float64(h.refused(historyLen)) / historyLen }

@@ -32,7 +32,7 @@ type Pass struct {
 	at     time.Time
 	seq    uint64
 	flying int     // in flight when it was sent, itself included
-	held   cause   // what had held it back until then
+	heldBy cause   // what had held it back until then
 	probe  bool    // sent while the queue was held
 	low    bool    // sent below the place where the limit was found
 	heard  bool    // its headers have come
@@ -69,7 +69,7 @@ type Pace struct {
 	accepted  tally     // attempts that were sent and not refused
 	seq, over uint64    // attempts sent, attempts that are over
 	unheard   int       // attempts out whose answers have not begun
-	held      cause     // what refused the head of the queue last
+	heldBy    cause     // what refused the head of the queue last
 	down      bool      // see Down
 	lastSent  time.Time // the latest attempt
 	tokens    float64   // that the attempts so far were taken to cost
@@ -86,14 +86,14 @@ type Pace struct {
 	window window      // between two holds
 	recent history     // of refusals, of all kinds
 
-	changed change    // of the rate, the latest
-	slowed  slowed    // by the verdict of a trial
-	refused uint64    // attempts that were not accepted
-	fastest float64   // the rate at which the latest run of refusals began
-	heldAt  time.Time // since when the head of the queue waits
-	saying  float64   // seconds that the provider takes to say no, smoothed
-	quotas  quotas    // what the provider says is left
-	downAt  time.Time
+	changed   change    // of the rate, the latest
+	slowed    slowed    // by the verdict of a trial
+	refused   uint64    // attempts that were not accepted
+	fastest   float64   // the rate at which the latest run of refusals began
+	heldSince time.Time // when the head of the queue began to wait
+	saying    float64   // seconds that the provider takes to say no, smoothed
+	quotas    quotas    // what the provider says is left
+	downAt    time.Time
 }
 
 // New returns a pace that knows no more than cfg.
@@ -152,22 +152,22 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 
 // heldBack notes what the head of the queue waits for, and since when.
 func (p *Pace) heldBack(now time.Time, c cause) {
-	if p.held == byNothing {
-		p.heldAt = now
+	if p.heldBy == byNothing {
+		p.heldSince = now
 	}
-	p.held = c
+	p.heldBy = c
 }
 
 // Sent takes note that an attempt goes out now, after ready allowed it.
 func (p *Pace) Sent(now time.Time) Pass {
 	p.grow(now)
 	p.seq++
-	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), held: p.held, probe: p.hold.on, low: p.low(now)}
+	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), heldBy: p.heldBy, probe: p.hold.on, low: p.low(now)}
 	if a.low {
 		p.bet.low.sent++
 		p.endTrial(now)
 	}
-	p.held = byNothing
+	p.heldBy = byNothing
 	p.cycle.note(&a)
 	p.lastSent = now
 	if p.silentFrom.IsZero() || p.unheard == 0 {

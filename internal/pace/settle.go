@@ -59,11 +59,14 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	}
 }
 
+// sayingDrift is the weight of the latest refusal in how long refusals take.
+const sayingDrift = 0.1
+
 // unanswered learns from an attempt that ended without an answer.
 func (p *Pace) unanswered(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	if o != Unknown {
 		took := now.Sub(a.at).Seconds()
-		p.saying += 0.1 * (took - p.saying)
+		p.saying += sayingDrift * (took - p.saying)
 		p.slots.said(took)
 	}
 	if !p.cfg.Without.has(NoSlowness) {
@@ -85,7 +88,7 @@ func (p *Pace) cancelled(a *Pass) {
 // credit gives back the token of an attempt that was answered while no limit is
 // known and nobody waits: calls made one after the other never wait.
 func (p *Pace) credit(now time.Time) {
-	if p.rate.searching && p.held == byNothing && p.cfg.Pool == nil {
+	if p.rate.searching && p.heldBy == byNothing && p.cfg.Pool == nil {
 		p.bucket.take(now, -1) // it gets no fuller than full
 	}
 }
@@ -112,9 +115,7 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	case o == Rejected, o == Overloaded && (k != overload || p.overloadCounts(a)):
 		p.suspect(now, a, k)
 	case o == Overloaded:
-		if b := &p.bet; b.on && a.flying == 1 && a.held != byRate && a.seq >= b.from.seq { // it was alone, and so not refused for its speed
-			p.count(a, k)
-		}
+		p.overloadedAlone(a, k)
 		p.credit(now)
 	}
 }
@@ -124,10 +125,29 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 func (p *Pace) overloadCounts(a *Pass) bool {
 	of, b := &p.luck[overload].recent, &p.bet
 	// A run of nothing else is for the breaker, unless it came while we pushed.
-	pure := p.cfg.Breaker && a.held == byNothing && of.run() == of.refused(8)
-	often := !pure && (of.refused(8) >= 3 || of.refused(64) >= 5)
-	// One that was alone was not refused for its speed, unless it had to wait for the
-	// rate, and others pass: refusals that cost the provider something leave none in flight.
-	alone := a.flying == 1 && (a.held != byRate || of.refused(16) > 14 || p.seq <= p.refused+uint64(p.InFlight()))
-	return !alone && (often || b.on && b.began == overload && of.refused(32) >= 3)
+	pure := p.cfg.Breaker && a.heldBy == byNothing && of.run() == of.refused(8)
+	often := !pure && (of.refused(8) >= 3 || of.refused(historyLen) >= 5)
+	goesOn := b.on && b.began == overload && of.refused(32) >= 3
+	return p.pushed(a) && (often || goesOn)
+}
+
+// pushed reports whether there was anything to overload the provider with when a was
+// sent: other attempts in flight, or, where some pass and some are refused, those that
+// had gone before, for refusals that cost a provider something leave none in flight.
+func (p *Pace) pushed(a *Pass) bool {
+	if a.flying > 1 {
+		return true
+	}
+	ever := p.seq > p.refused+uint64(p.InFlight())
+	return a.heldBy == byRate && ever && p.luck[overload].recent.refused(16) <= somePass
+}
+
+const somePass = 14 // of 16 refused: else nothing does, and slower would not help
+
+// overloadedAlone adds the refusal of an attempt that was the only one out to the bet:
+// it was not refused for its speed, and so speaks for chance.
+func (p *Pace) overloadedAlone(a *Pass, k kind) {
+	if b := &p.bet; b.on && a.flying == 1 && a.heldBy != byRate && a.seq >= b.from.seq {
+		p.count(a, k)
+	}
 }

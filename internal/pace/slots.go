@@ -19,19 +19,28 @@ type slots struct {
 	cut    uint64    // the last attempt sent before the latest cut
 	most   int       // no more slots than this, by the refusals
 	least  int       // no fewer than this, by the acceptances
-	fits   int       // refusals that agree
 	shut   time.Time // until then none is free, unless an answer ends
 
-	witnesses [8]witness
-	watched   int // how many of those there are
+	agreed int  // refusals that speak for them until they are believed in,
+	asked  Pass // and the latest one that was asked
 
-	trip    float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
-	doubt   doubt
-	strikes int    // refusals in a row with fewer served than there are slots,
-	struck  Pass   // the latest of them, or of those that agree,
-	doubted uint64 // the first of them,
-	fewest  int    // and the fewest that were served at the time of one
+	trip      float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
+	witnesses witnesses
+	strikes   strikes
+	doubt     doubt
 }
+
+const (
+	agreeing  = 4  // refusals make us believe in slots; twice as many after each time that this was wrong,
+	agreeMost = 4  // doubled no more often than this
+	apartOf   = 8  // parts of an answer's time: refusals further apart than one saw other attempts served
+	slotsSent = 15 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
+
+	// More refusals than these are not for want of a slot.
+	tooManyOf16 = 8  // of 16 attempts, before there is a cap
+	underCap64  = 40 // of 64 attempts under it,
+	underCap16  = 6  // and of 16 of the same kind under a cap of few: it does not help
+)
 
 func (s *slots) reset() { *s = slots{trip: s.trip, doubt: doubt{wrong: s.doubt.wrong}} }
 
@@ -46,118 +55,114 @@ func (s *slots) max() float64 {
 	return n
 }
 
-// witness is an attempt that is watched until it is clear that it was accepted.
-type witness struct {
-	Pass
-	gone int // of those that were out when it was sent, how many left before it arrived
-}
-
 // said takes note of how long a refusal took.
 func (s *slots) said(seconds float64) {
 	if s.trip == 0 {
 		s.trip = seconds
 	}
-	s.trip += 0.1 * (seconds - s.trip)
+	s.trip += sayingDrift * (seconds - s.trip)
 }
 
+// watch makes a witness of a, if its acceptance would show anything.
 func (s *slots) watch(a *Pass) {
 	if s.trip == 0 { // what is out when it arrives could not be told
 		return
 	}
 	enough := s.least
-	if s.on && s.strikes > 0 {
-		enough = s.fewest
+	if s.on && s.strikes.n > 0 {
+		enough = s.strikes.fewest
 	}
-	if a.flying <= enough {
-		return
-	}
-	for i := range s.witnesses {
-		if w := &s.witnesses[i]; w.seq == 0 {
-			*w = witness{Pass: *a}
-			s.watched++
-			return
-		}
+	if a.flying > enough {
+		s.witnesses.add(a)
 	}
 }
 
-// settled takes note that a is over, and drops it from the witnesses if it was refused.
+// settled takes note that a is over.
 func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
 	if accepted && !s.shut.IsZero() { // which mostly it is, and then nothing is written
 		s.shut = time.Time{}
 	}
-	if s.watched == 0 {
-		return
-	}
-	for i := range s.witnesses {
-		switch w := &s.witnesses[i]; {
-		case w.seq > a.seq && now.Sub(w.at).Seconds() <= s.trip:
-			w.gone++
-		case w.seq == a.seq && !accepted:
-			*w = witness{}
-			s.watched--
-		}
-	}
+	s.witnesses.settled(now, a, accepted, s.trip)
 }
 
 // hear takes the evidence of the witnesses that were sent before the given time.
 func (s *slots) hear(sent time.Time) {
-	for i := range s.witnesses {
-		w := &s.witnesses[i]
+	for i := range s.witnesses.list {
+		w := &s.witnesses.list[i]
 		if w.seq == 0 || w.at.After(sent) {
 			continue
 		}
-		served := w.flying - w.gone
-		s.least = max(s.least, served)
-		if !s.on && 100*served > 101*s.most {
-			s.fits = 0
+		if s.refutedBy(w) {
+			s.giveUp()
+			return
 		}
-		if s.on && served > s.most { // there are more now
-			if s.doubt.opened() {
-				s.giveUp()
-				return
-			}
-			s.cap.base += float64(served - s.most)
-			s.cap.t = max(s.cap.t, 2)
-			s.most = served
-		}
-		if s.on && w.seq > s.doubted && served > s.fewest {
-			s.strikes = 0 // there were as many slots as ever: chance, or an answer nobody waits for
-		}
-		*w = witness{}
-		s.watched--
+		s.witnesses.drop(w)
 	}
 }
 
-// slotsExplain reports whether it was for want of a slot that a was refused, and
-// lowers the cap then.
+// refutedBy takes the evidence of w, which was accepted, and reports whether it shows
+// that there is no limit on the slots.
+func (s *slots) refutedBy(w *witness) bool {
+	served := w.flying - w.gone
+	s.least = max(s.least, served)
+	if !s.on {
+		if 100*served > 101*s.most {
+			s.agreed = 0
+		}
+		return false
+	}
+	if served > s.most { // there are more now
+		if s.doubt.opened() {
+			return true
+		}
+		s.cap.base += float64(served - s.most)
+		s.cap.t = max(s.cap.t, 2)
+		s.most = served
+	}
+	if w.seq > s.strikes.from && served > s.strikes.fewest {
+		s.strikes = strikes{} // there were as many slots as ever: chance, or an answer nobody waits for
+	}
+	return false
+}
+
+// slotsExplain reports whether it was for want of a slot that a was refused, or else
+// for nothing that our speed could help. It finds and lowers the cap.
 func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 	if p.cfg.Without.has(NoSlots) || p.luck[k].share > 0 {
 		return false
 	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	switch {
-	case s.on && k == s.says:
+	case !s.on:
+		return p.findSlots(now, a, k, served)
+	case k == s.says:
 		return p.refusedForSlots(now, a, served)
-	case s.on: // nor is it for speed, which is kept down by the slots
-		return p.perSecond(now)*p.answer.mean > float64(s.most) && p.luck[k].recent.refused(16) <= 8
 	}
-	if s.fits == 0 {
+	// It is of another kind, and not for speed where that is kept down by the slots.
+	return p.perSecond(now)*p.answer.mean > float64(s.most) && p.luck[k].recent.refused(16) <= tooManyOf16
+}
+
+// findSlots takes the refusal of a while there is no cap, and reports whether it is the
+// last that was needed to believe in one.
+func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
+	s := &p.slots
+	if s.agreed == 0 {
 		s.says = k
 	}
 	if k != s.says {
 		return false
 	}
-	apart := max(p.settle(), time.Duration(p.answer.mean/8*1e9)) // so long that the number could have changed
-	same := uint64(p.recent.run()) > a.seq-s.struck.seq          // nothing was accepted since the one before
-	if p.answer.mean == 0 || same || !s.agree(a, served, apart) || p.recent.refused(16) > 8 {
+	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
+	same := uint64(p.recent.run()) > a.seq-s.asked.seq                 // nothing was accepted since the one before
+	if p.answer.mean == 0 || same || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
 		return false
 	}
-	s.on, s.strikes, s.before = true, 0, p.bet.rate // the rate was not to blame
+	s.on, s.before = true, p.bet.rate // the rate was not to blame
 	if s.most < fewSlots {
 		s.doubt.knocks = knocks
 	}
 	s.lower(a.flying-1, a.seq, p.seq)
-	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean))
+	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean)) // twice what the slots serve, so as not to be felt
 	p.dropBet()
 	p.apply(now)
 	return true
@@ -166,15 +171,15 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 // refusedForSlots takes the refusal of a while the cap is on, and reports whether
 // the cap explains it.
 func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
-	s := &p.slots
-	if float64(a.flying) > s.cap.base {
+	s, over := &p.slots, float64(a.flying) > p.slots.cap.base
+	if over {
 		s.doubt.closed()
 	}
-	if p.recent.refused(64) > 40 || s.most < fewSlots && p.luck[s.says].recent.refused(16) > 6 { // the cap does not help
+	few := s.most < fewSlots
+	if p.recent.refused(64) > underCap64 || few && p.luck[s.says].recent.refused(16) > underCap16 {
 		s.reset()
 		return false
 	}
-	few := s.most < fewSlots
 	alone := few && a.flying == 1 && p.recent.run() == 1 && s.doubt.refusedAlone(a.seq)
 	filling := a.at.Before(p.hold.resumed.Add(p.Answer())) // after a hold few are served, whatever the number of slots
 	fewer := served < s.least && !filling && s.strike(a, served, p.settle())
@@ -187,46 +192,40 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 	case fewer || served >= s.least:
 		s.most = max(1, served)
 		s.lower(a.flying-1, a.seq, p.seq)
-	case float64(a.flying) > s.cap.base:
+	case over:
 		s.cap.t = 0
 	}
 	s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
 	return true
 }
 
-// agree reports whether refusals and acceptances agree that it is slots: four refusals
-// came when as many were served, and as many but no more were accepted meanwhile.
+// agree reports whether refusals and acceptances agree that it is slots: enough
+// refusals came when as many were served, and as many but no more were accepted
+// meanwhile, give or take a fifth. Refusals that are not apart in time do not count.
 func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
-	if a.at.Sub(s.struck.at) <= apart {
+	if a.at.Sub(s.asked.at) <= apart {
 		return false
 	}
-	s.struck = *a
+	s.asked = *a
 	if served < 1 { // nothing was served: it is not for want of a slot
-		s.fits = 0
+		s.agreed = 0
 		return false
 	}
-	if s.fits == 0 || s.most-served > max(1, s.most/100) {
-		s.most, s.least, s.fits = served, 0, 0
+	if s.agreed == 0 || s.most-served > max(1, s.most/100) {
+		s.most, s.least, s.agreed = served, 0, 0
 	}
 	s.most = max(s.most, served)
-	s.fits++
-	return s.fits >= 4<<min(s.doubt.wrong, 4) && 10*s.least >= 8*s.most
+	s.agreed++
+	return s.agreed >= agreeing<<min(s.doubt.wrong, agreeMost) && 10*s.least >= 8*s.most
 }
 
-// strike takes a refusal with fewer served than there are slots. Three of them, with
-// no acceptance between them of more than that, say that there are fewer slots now.
+// strike takes a refusal with fewer served than there are slots, and reports whether it
+// shows, with those before it, that there are fewer slots now.
 func (s *slots) strike(a *Pass, served int, apart time.Duration) bool {
-	switch {
-	case s.strikes == 0:
-		s.strikes, s.fewest, s.struck, s.doubted = 1, served, *a, a.seq
-	case a.at.Sub(s.struck.at) > apart:
-		s.strikes++
-		s.fewest, s.struck = min(s.fewest, served), *a
-	}
-	if s.strikes < 3 {
+	if !s.strikes.add(a, served, apart) {
 		return false
 	}
-	s.strikes, s.least = 0, s.fewest
+	s.least, s.strikes = s.strikes.fewest, strikes{}
 	return true
 }
 
@@ -245,5 +244,3 @@ func (s *slots) lower(n int, sent, last uint64) {
 func (s *slots) grow(dt time.Duration) {
 	s.cap.t += min(dt.Seconds()/comeback, 1.0/slotsSent)
 }
-
-const slotsSent = 15 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable

@@ -80,13 +80,13 @@ func (s *slowness) judge(now time.Time, median float64) {
 	switch {
 	case now.Before(s.offUntil):
 	case s.cap == 0:
-		if slower > 1.4 {
+		if slower > slowTooMuch {
 			s.cap, s.capFrom, s.medianFrom = change*float64(s.peak), float64(s.peak), median
 		}
 	case change < 1 && float64(s.peak) > 0.7*s.cap:
-		s.cap = max(4, s.cap*max(0.7, change))
-		if s.cap < 0.5*s.capFrom && median > 0.9*s.medianFrom {
-			*s = slowness{usual: median, offUntil: now.Add(time.Minute)}
+		s.cap = max(slowFewest, s.cap*max(deepest, change))
+		if s.cap < 0.5*s.capFrom && median > 0.9*s.medianFrom { // half as many, and it has not helped
+			*s = slowness{usual: median, offUntil: now.Add(slowOff)}
 		}
 	case change > 1 && s.full:
 		s.cap *= min(1.05, change)
@@ -98,10 +98,17 @@ func (s *slowness) judge(now time.Time, median float64) {
 // provider: what is less may be how this machine's own processors were shared.
 const slowLeast = 0.01
 
+const (
+	slowFewest = 4           // attempts in flight that a cap leaves
+	slowOff    = time.Minute // without a cap after one that did not help
+)
+
 // In terms of the usual time to the first byte.
 const (
 	slowTarget = 1.07 // what the cap aims at,
 	slowLow    = 1.03 // and from here
 	slowHigh   = 1.1  // to here it stays as it is
 	slowPower  = 0.6  // how much of what is amiss one block sets right
+
+	slowTooMuch = 1.4 // where a cap begins
 )

@@ -17,6 +17,13 @@ type trial struct {
 	passed float64 // and how many per second were accepted
 }
 
+const (
+	trials     = 4   // of one bet at most: the last is at a quarter of what was accepted, or less
+	trialRate  = 0.7 // of what was accepted: low enough that a limit refuses none, and calls still go
+	trialLeast = 0.1 // of the rate, or the trial would take too long
+	soonSent   = 256 // attempts after a verdict or a cut in which another one is about the same trouble
+)
+
 // slowed is the rate from which a trial has brought us down. A trial may err: if soon
 // afterwards another one says that it is chance, this is the rate to go back to.
 type slowed struct {
@@ -30,11 +37,11 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.trial.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
-	if a.held == byRate { // else what was accepted is what was asked for
-		b.trial.passed = min(b.trial.passed, max(p.accepted.rate(now), 0.3*v))
+	if a.heldBy == byRate { // else what was accepted is what was asked for
+		b.trial.passed = min(b.trial.passed, max(p.accepted.rate(now), credible*v))
 	}
 	b.trial.about = k
-	p.tryAt(now, max(0.7*b.trial.passed, 0.1*v))
+	p.tryAt(now, max(trialRate*b.trial.passed, trialLeast*v))
 }
 
 // tryAt begins a trial at r attempts per second.
@@ -60,9 +67,9 @@ func (p *Pace) endTrial(now time.Time) {
 		return
 	}
 	switch refused := b.low.refused[t.about]; {
-	case b.worse() > 0 && t.number < 4: // slower and yet worse: it may have been too fast still
+	case b.worse() > 0 && t.number < trials: // slower and yet worse: it may have been too fast still
 		t.passed = v * (1 - refused/b.low.sent)
-		p.tryAt(now, max(0.7*t.passed, 0.1*v))
+		p.tryAt(now, max(trialRate*t.passed, trialLeast*v))
 	case b.odds() > 0:
 		p.findChance(now)
 	default:
@@ -91,17 +98,17 @@ func (p *Pace) findChance(now time.Time) {
 // to say so, the trouble may have ended while it went on: see wayBack.
 func (p *Pace) findSpeed(now time.Time) {
 	t, before, held, proven := p.bet.trial, p.bet.rate, p.bet.held, p.bet.proven
-	r := max(p.perSecond(now), t.passed, 0.3*before)
-	again := p.slowed.from > 0
+	r := max(p.perSecond(now), t.passed, credible*before)
+	second := p.slowed.from > 0
 	p.luck[t.about].drop()
-	if !again {
+	if !second {
 		p.slowed.from = before
 	}
-	p.slowed.until = p.seq + 256
+	p.slowed.until = p.seq + soonSent
 	p.bet, p.changed.after = bet{}, p.seq
 	p.cycle = cycle{start: r}
 	p.setRate(now, r)
-	if !again && proven && held > r {
+	if !second && proven && held > r {
 		p.rate = wayBack(r, held)
 	}
 }
@@ -128,15 +135,15 @@ func (b *bet) undecided() bool {
 	if b.trial.about == rejection {
 		chance += more429
 	}
-	if b.told {
-		speed += moreTold
+	if b.byUser {
+		speed += moreByUser
 	}
 	odds, worse := b.odds(), b.worse()
 	return odds > -speed && (odds < chance || worse > -1 && worse < sure)
 }
 
 const (
-	sure     = 3 // twenty to one
-	moreTold = 3 // more for speed where the user has set one
-	more429  = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
+	sure       = 3 // twenty to one
+	moreByUser = 3 // more for speed where the user has set one
+	more429    = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
 )
