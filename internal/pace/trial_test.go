@@ -299,7 +299,7 @@ func TestPaceSearchesAsFastAsItHears(t *testing.T) {
 		now := start
 		for range 100 { // calls wait all the time
 			now = now.Add(10 * time.Millisecond)
-			p.heldBy, p.heldAt = byRate, start
+			p.heldBy, p.heldSince = byRate, start
 			p.Sent(now)
 		}
 		if got, slow := p.rate.base, saying == 1; slow != (got < 40) {
