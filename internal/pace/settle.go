@@ -25,6 +25,9 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 	p.over++
 	if !a.heard {
 		p.unheard--
+		if !p.cfg.Without.has(NoSlowness) { // whatever it was: a block waits for all of its attempts
+			p.slow.heard(now, a, false, p.seq+1)
+		}
 	}
 	p.slots.settled(now, a, a.heard || o == OK)
 	if p.cfg.Pool != nil && o != Cancelled && o != Unknown {
@@ -68,9 +71,6 @@ func (p *Pace) unanswered(now time.Time, a *Pass, o Outcome, hinted time.Duratio
 		took := now.Sub(a.at).Seconds()
 		p.saying += sayingDrift * (took - p.saying)
 		p.slots.said(took)
-	}
-	if !p.cfg.Without.has(NoSlowness) {
-		p.slow.heard(now, a, false, p.seq+1)
 	}
 	p.refuse(now, a, o, hinted)
 }

@@ -10,7 +10,8 @@ import (
 // depends on how long the answer is, of blocks of attempts sent one after the other:
 // what comes back first is fast by selection. A block that takes much longer than
 // the usual one caps the attempts in flight, and the cap then follows the times. If
-// far fewer in flight do not help, the provider is just slow, and the cap goes.
+// far fewer in flight do not help, or so few are left that they cannot be what is slow,
+// the provider is just slow, and the cap goes.
 type slowness struct {
 	cap   float64 // 0 = none
 	usual float64 // median of a block, drifting
@@ -22,11 +23,23 @@ type slowness struct {
 
 	capFrom, medianFrom float64   // those of when the cap began to fall
 	offUntil            time.Time // until then no cap is tried
+	rises               int       // blocks in a row after which the cap rose
 
 	block [blockSize]float64 // seconds to the first byte, of those that have one
 }
 
-const blockSize = 128
+const (
+	blockSize = 128
+	blockFew  = 32 // where the cap is so low that a whole one would take minutes
+)
+
+// size is how many attempts the block has.
+func (s *slowness) size() int {
+	if s.cap == 0 {
+		return blockSize
+	}
+	return min(blockSize, max(blockFew, int(4*s.cap)))
+}
 
 func (s *slowness) max() float64 {
 	if s.cap == 0 {
@@ -35,7 +48,7 @@ func (s *slowness) max() float64 {
 	return math.Floor(s.cap)
 }
 
-func (s *slowness) in(a *Pass) bool { return a.seq >= s.from && a.seq < s.from+blockSize }
+func (s *slowness) in(a *Pass) bool { return a.seq >= s.from && a.seq < s.from+uint64(s.size()) }
 
 // heard takes the time to the first byte of a, or that there was none.
 func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
@@ -49,10 +62,11 @@ func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 	} else {
 		s.lost++
 	}
-	if s.got+s.lost < blockSize*9/10 {
+	size := s.size()
+	if s.got+s.lost < size*9/10 {
 		return
 	}
-	if s.lost < blockSize/2 {
+	if s.lost < size/2 {
 		s.judge(now, median(s.block[:s.got]))
 	}
 	s.from, s.got, s.lost, s.peak, s.full = next, 0, 0, 0, false
@@ -77,19 +91,23 @@ func (s *slowness) judge(now time.Time, median float64) {
 	if s.cap > 0 && slower > slowLow && slower < slowHigh {
 		return
 	}
+	rises := s.rises
+	s.rises = 0
 	switch {
 	case now.Before(s.offUntil):
 	case s.cap == 0:
-		if slower > slowTooMuch {
-			s.cap, s.capFrom, s.medianFrom = change*float64(s.peak), float64(s.peak), median
+		if slower > slowTooMuch && s.peak >= 2*slowFewest { // else it could not fall far enough to show that it is wrong
+			s.cap, s.capFrom, s.medianFrom = max(slowFewest, change*float64(s.peak)), float64(s.peak), median
 		}
 	case change < 1 && float64(s.peak) > 0.7*s.cap:
+		fewest := s.cap <= slowFewest
 		s.cap = max(slowFewest, s.cap*max(deepest, change))
-		if s.cap < 0.5*s.capFrom && median > 0.9*s.medianFrom { // half as many, and it has not helped
+		if fewest || s.cap < 0.5*s.capFrom && median > 0.9*s.medianFrom { // half as many, and it has not helped
 			*s = slowness{usual: median, offUntil: now.Add(slowOff)}
 		}
 	case change > 1 && s.full:
-		s.cap *= min(1.05, change)
+		s.rises = rises + 1
+		s.cap *= min(1+0.05*math.Exp2(float64(min(rises, 3))), change)
 		s.capFrom, s.medianFrom = s.cap, median
 	}
 }
