@@ -1,6 +1,7 @@
 package steady_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -152,6 +153,52 @@ func TestAProbeThatMayHaveBeenDoneCountsForUnknownResends(t *testing.T) {
 		_, err := call(t, rt, t.Context(), "q")
 		if gaveUp, ok := errors.AsType[*steady.RetryError](err); !ok || gaveUp.Attempts != 3 {
 			t.Errorf("error %v, want a RetryError of 3 attempts", err)
+		}
+	})
+}
+
+// The call whose probe is told to wait longer than it is until the next probe still
+// waits as the others do, though not in line. So a few calls survive as a batch does,
+// whichever of them is sent, and whatever Within allows them on their own behalf.
+func TestAFewCallsSurviveAnOutageThatTellsProbesToWait(t *testing.T) {
+	for _, calls := range []int{2, 3, 5} {
+		for _, within := range []time.Duration{10 * time.Second, 90 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				p := failing(10*time.Minute, step{status: 503, header: after("20"), takes: 50 * ms})
+				rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(time.Hour),
+					steady.WithBreaker(steady.TripAfter(1)), steady.WithRetry(steady.Within(within))))
+				call(t, rt, steady.ContextWithRetry(t.Context(), steady.MaxAttempts(1)), "q") // opens the breaker
+				var wg sync.WaitGroup
+				for range calls {
+					wg.Go(func() {
+						if status, err := call(t, rt, t.Context(), "q"); status != 200 {
+							t.Errorf("%d calls within %v: %d, %v after %v", calls, within, status, err, time.Since(p.start))
+						}
+					})
+				}
+				wg.Wait()
+			})
+		}
+	}
+}
+
+// A call that leaves while it is told to wait after a probe is waited for no more.
+func TestACallThatLeavesAfterItsProbeLeavesTheOtherAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := failing(time.Hour, step{status: 503, header: after("20"), takes: 50 * ms})
+		rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(time.Hour),
+			steady.WithBreaker(steady.TripAfter(1)), steady.WithRetry(steady.Within(time.Hour))))
+		once := steady.ContextWithRetry(t.Context(), steady.MaxAttempts(1))
+		call(t, rt, once, "q") // opens the breaker
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, cancel)
+		go call(t, rt, ctx, "q") // is the first probe
+		time.Sleep(ms)
+		call(t, rt, once, "q") // is the second, while the first is told to wait
+		time.Sleep(10 * time.Second)
+		before := len(p.at)
+		if status, err := call(t, rt, t.Context(), "q"); status != 503 || err != nil || len(p.at)-before != 6 {
+			t.Errorf("%d, %v after %d attempts, want the 503 of the 6 of a call that is alone", status, err, len(p.at)-before)
 		}
 	})
 }

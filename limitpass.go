@@ -22,6 +22,7 @@ type limitPass struct {
 	probe holdBy        // what the attempt under way asks about, if it is one
 	since time.Time     // when the wait began that goes on then; zero if none does
 	past  time.Duration // the queue's troubled time before that
+	away  *queue        // where the call counts as one that waits although it is not in line: it backs off
 
 	// q is where the attempt under way counts; nil between attempts. The end of a
 	// body changes it from its own goroutine.
@@ -39,7 +40,18 @@ type limitPass struct {
 }
 
 // again waits for a turn.
-func (p *limitPass) again(*http.Request) error { return p.await(time.Now()) }
+func (p *limitPass) again(*http.Request) error {
+	p.back()
+	return p.await(time.Now())
+}
+
+// back ends what ended has begun for a call that is spared its probe.
+func (p *limitPass) back() {
+	if q := p.away; q != nil {
+		p.away = nil
+		q.awaits(-1)
+	}
+}
 
 // await waits for a turn as of now, which has just been.
 func (p *limitPass) await(now time.Time) error {
@@ -85,7 +97,10 @@ func (p *limitPass) withdraw() {
 }
 
 func (p *limitPass) ended(v verdict) {
-	if !p.spares(v) {
+	if q := p.underWay(); q != nil && p.spares(v) {
+		p.away = q
+		q.awaits(1)
+	} else {
 		p.since = time.Time{}
 	}
 	p.release(v)
@@ -129,6 +144,7 @@ func (p *limitPass) release(v verdict) {
 
 // undo gives back what p holds after a panic, and resp, which nobody gets.
 func (p *limitPass) undo(resp *http.Response) {
+	p.back()
 	p.withdraw()
 	p.release(verdict{outcome: outcomeFailed})
 	if resp != nil {

@@ -39,6 +39,7 @@ type queue struct {
 	inFlight int
 	line     line.Line[*waiter]
 	up       *waiter // whose turn it was at the last look
+	away     int     // calls that wait as those in line do, but back off after a probe
 	trouble  trouble
 	ramp     ramp
 	gone     bool // retired: whoever finds it looks up another
@@ -118,8 +119,11 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	if wait = q.paced(p, now); wait > 0 && by == byNobody { // a probe is not kept
 		return wait, byNobody
 	}
-	if p.probe = by; q.line.Len() <= 1 { // it asks for nobody but itself
+	if p.probe = by; max(1, q.line.Len())+q.away <= 1 { // it asks for nobody but itself
 		p.probe = byNobody
+	}
+	if p.probe != byNobody && p.since.IsZero() {
+		p.since, p.past = now, q.trouble.total(now)
 	}
 	if !q.admit(p, now) {
 		wait, by = q.holding(now)
@@ -182,6 +186,13 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	q.letGo(now)
 }
 
+// awaits adds n to the calls that are to come back into the line.
+func (q *queue) awaits(n int) {
+	q.mu.Lock()
+	q.away += n
+	q.mu.Unlock()
+}
+
 // look notes what the holder says now, so that a hold and its ramp begin when
 // they begin and not when the next call comes, and lets the next waiter look.
 func (q *queue) look() {
@@ -235,7 +246,7 @@ func (q *queue) retire() bool {
 	now := q.clock(time.Now())
 	full := q.bucket.full(now) && q.tokens.full(now)
 	_, by := q.holding(now)
-	if q.inFlight > 0 || q.line.Len() > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {
+	if q.inFlight > 0 || q.line.Len() > 0 || q.away > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {
 		return false
 	}
 	q.gone = true

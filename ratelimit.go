@@ -227,6 +227,7 @@ func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response,
 	c.register(p)
 	resp, err = t.below.carry(c, sent)
 	p.returned.Store(true)
+	p.back()
 	if made {
 		c.leave(req, resp)
 	}

@@ -48,6 +48,9 @@ func (c *retryCall) worked(now time.Time) time.Duration {
 // call's end in place, if that wait is not to be begun.
 func (c *retryCall) delay(now time.Time) bool {
 	room, byDeadline := c.cfg.within-c.worked(now), false
+	if c.spared { // nor does the wait after it count
+		room = forever
+	}
 	if deadline, ok := c.ctx.Deadline(); ok && deadline.Sub(now) <= room {
 		room, byDeadline = deadline.Sub(now), true
 	}
