@@ -20,6 +20,7 @@ type slots struct {
 	most   int       // no more slots than this, by the refusals
 	least  int       // no fewer than this, by the acceptances
 	shut   time.Time // until then none is free, unless an answer ends
+	under  history   // of refusals of attempts that the cap had room for
 
 	agreed int  // refusals that speak for them until they are believed in,
 	asked  Pass // and the latest one that was asked
@@ -39,7 +40,7 @@ const (
 	// More refusals than these are not for want of a slot.
 	tooManyOf16 = 8  // of 16 attempts, before there is a cap
 	underCap64  = 40 // of 64 attempts under it,
-	underCap16  = 6  // and of 16 of the same kind under a cap of few: it does not help
+	underCap16  = 4  // and of 16 under a cap of few that had room for them: it does not help
 )
 
 func (s *slots) reset() { *s = slots{trip: s.trip, doubt: doubt{wrong: s.doubt.wrong}} }
@@ -157,7 +158,7 @@ func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
 	if p.answer.mean == 0 || same || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
 		return false
 	}
-	s.on, s.before = true, p.bet.rate // the rate was not to blame
+	s.on, s.before, s.under = true, p.bet.rate, history{top: p.seq} // the rate was not to blame
 	if s.most < fewSlots {
 		s.doubt.knocks = knocks
 	}
@@ -174,9 +175,11 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 	s, over := &p.slots, float64(a.flying) > p.slots.cap.base
 	if over {
 		s.doubt.closed()
+	} else {
+		s.under.mark(a)
 	}
 	few := s.most < fewSlots
-	if p.recent.refused(64) > underCap64 || few && p.luck[s.says].recent.refused(16) > underCap16 {
+	if p.recent.refused(64) > underCap64 || few && s.under.refused(16) > underCap16 {
 		s.reset()
 		return false
 	}
