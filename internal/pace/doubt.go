@@ -74,5 +74,5 @@ func (p *Pace) knockWait(now time.Time) time.Duration {
 	if !s.on || s.most >= fewSlots || float64(p.InFlight()) < s.cap.base {
 		return 0
 	}
-	return p.lastSent.Add(time.Duration(p.answer.mean / float64(s.most+1) * 1e9)).Sub(now)
+	return p.lastSent.Add(time.Duration(p.answer.mean / (float64(s.most) + 0.5) * 1e9)).Sub(now)
 }
