@@ -22,7 +22,10 @@ type limitPass struct {
 	probe holdBy        // what the attempt under way asks about, if it is one
 	since time.Time     // when the wait began that goes on then; zero if none does
 	past  time.Duration // the queue's troubled time before that
-	away  *queue        // where the call counts as one that waits although it is not in line: it backs off
+
+	// away is where the call counts as one that waits although it is not in line: it
+	// backs off. A Retry that was left behind may still set it.
+	away atomic.Pointer[queue]
 
 	// q is where the attempt under way counts; nil between attempts. The end of a
 	// body changes it from its own goroutine.
@@ -47,8 +50,7 @@ func (p *limitPass) again(*http.Request) error {
 
 // back ends what ended has begun for a call that is spared its probe.
 func (p *limitPass) back() {
-	if q := p.away; q != nil {
-		p.away = nil
+	if q := p.away.Swap(nil); q != nil {
 		q.awaits(-1)
 	}
 }
@@ -98,8 +100,8 @@ func (p *limitPass) withdraw() {
 
 func (p *limitPass) ended(v verdict) {
 	if q := p.underWay(); q != nil && p.spares(v) {
-		p.away = q
 		q.awaits(1)
+		p.away.Store(q)
 	} else {
 		p.since = time.Time{}
 	}
