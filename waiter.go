@@ -128,8 +128,8 @@ func (q *queue) turnOf(w *waiter, now time.Time) (wait time.Duration, by holdBy)
 }
 
 // pause has w sleep, with q.mu free. Before that it tells the news, which else nobody
-// might tell for as long as all sleep. When an observer panics, what w was let go with is given back by who recovers.
-// q.mu must be held.
+// might tell for as long as all sleep. When an observer panics, what w was let go with
+// is given back by who recovers. q.mu must be held.
 func (q *queue) pause(w *waiter, d time.Duration) (ended bool) {
 	q.mu.Unlock()
 	returned := false

@@ -110,16 +110,21 @@ var answer = reply{OK, 300 * time.Millisecond, 2 * time.Second, 0}
 
 // tokens is a provider with a token bucket; a refusal costs so much of a token.
 func tokens(perSecond, burst, cost float64) func(time.Time, int) reply {
+	return tokensAt(func(time.Time) float64 { return perSecond }, burst, cost, Rejected)
+}
+
+// tokensAt is tokens with a rate that changes, and another way to refuse.
+func tokensAt(perSecond func(time.Time) float64, burst, cost float64, o Outcome) func(time.Time, int) reply {
 	level, last := burst, start
 	return func(now time.Time, _ int) reply {
-		level = min(burst, level+now.Sub(last).Seconds()*perSecond)
+		level = min(burst, level+now.Sub(last).Seconds()*perSecond(now))
 		last = now
 		if level >= 1 {
 			level--
 			return answer
 		}
 		level = max(0, level-cost)
-		return reply{Rejected, 0, 40 * time.Millisecond, 0}
+		return reply{o, 0, 40 * time.Millisecond, 0}
 	}
 }
 

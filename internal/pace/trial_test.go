@@ -9,21 +9,12 @@ import (
 // shared is a token bucket of which others take all but a share from the second
 // minute on, for 80 s.
 func shared(perSecond, burst, share float64, o Outcome) func(time.Time, int) reply {
-	level, last := burst, start
-	return func(now time.Time, _ int) reply {
-		rate := perSecond
+	return tokensAt(func(now time.Time) float64 {
 		if d := now.Sub(start); d > time.Minute && d < 140*time.Second {
-			rate *= share
+			return share * perSecond
 		}
-		level = min(burst, level+now.Sub(last).Seconds()*rate)
-		last = now
-		if level >= 1 {
-			level--
-			return answer
-		}
-		level = max(0, level-0.3)
-		return reply{o, 0, 40 * time.Millisecond, 0}
-	}
+		return perSecond
+	}, burst, 0.3, o)
 }
 
 // A limit of a few attempts a second that falls looks like few slots and like chance,
