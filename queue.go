@@ -122,8 +122,8 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 	if p.probe = by; max(1, q.line.Len())+q.away <= 1 { // it asks for nobody but itself
 		p.probe = byNobody
 	}
-	if p.probe != byNobody && p.since.IsZero() {
-		p.since, p.past = now, q.trouble.total(now)
+	if p.probe != byNobody {
+		q.stand(p, now)
 	}
 	if !q.admit(p, now) {
 		wait, by = q.holding(now)

@@ -69,12 +69,17 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 // waiter returns p as one that waits from now on or, after a probe that failed, as the
 // one that it was. q.mu must be held.
 func (q *queue) waiter(p *limitPass, now time.Time) *waiter {
-	if p.since.IsZero() {
-		p.since, p.past = now, q.trouble.total(now)
-	}
+	q.stand(p, now)
 	w := &waiter{p: p, came: p.since, past: p.past, wake: make(chan struct{}, 1)}
 	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
 	return w
+}
+
+// stand begins p's wait now, unless one goes on. q.mu must be held.
+func (q *queue) stand(p *limitPass, now time.Time) {
+	if p.since.IsZero() {
+		p.since, p.past = now, q.trouble.total(now)
+	}
 }
 
 // ended returns the error for w, whose context is done. q.mu must be held.
