@@ -166,7 +166,7 @@ func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 	if v.hinted {
 		hinted = min(v.wait, holdsFor)
 	}
-	q.pace.Settled(now, &p.pass, paceOutcome(v.outcome), hinted)
+	q.pace.Settled(now, &p.pass, paceOutcome(v), hinted)
 	set(&q.brownOut, q.pace.Chance())
 	set(&q.passing, q.pace.Passing(now))
 	q.holding(now) // one may have begun or ended
@@ -180,9 +180,9 @@ func set(b *atomic.Bool, to bool) {
 	}
 }
 
-// paceOutcome says o in the words of the pace.
-func paceOutcome(o outcome) pace.Outcome {
-	switch o {
+// paceOutcome says v in the words of the pace.
+func paceOutcome(v *verdict) pace.Outcome {
+	switch v.outcome {
 	case outcomeOK:
 		return pace.OK
 	case outcomeDeclined:
@@ -190,6 +190,9 @@ func paceOutcome(o outcome) pace.Outcome {
 	case outcomeRejected:
 		return pace.Rejected
 	case outcomeOverloaded:
+		if v.status == http.StatusServiceUnavailable {
+			return pace.Unavailable
+		}
 		return pace.Overloaded
 	case outcomeUnknown:
 		return pace.Unknown

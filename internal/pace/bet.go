@@ -27,6 +27,11 @@ type sample struct {
 	refused [kinds]float64
 }
 
+// matters reports whether so many of a kind are refused that it is worth a trial.
+func (s *sample) matters() bool {
+	return s.often(rejection) || s.often(overload) || s.often(unavailable)
+}
+
 // often reports whether so many are refused that it matters.
 func (s *sample) often(k kind) bool { return s.refused[k] >= matters*s.sent }
 
@@ -42,6 +47,7 @@ const (
 	runOver  = 40   // attempts without a refusal end what a bet is about
 	matters  = 0.08 // the share of refused attempts that is worth a trial: with less a pace does well enough
 	lowUntil = 0.6  // the part of the way back from a cut on which we are surely below the limit
+	beyond   = 1.5  // times what was accepted is surely more than the limit
 	lowStale = 50   // attempts below the limit that were refused less often than that are old news
 
 	trialAfter = 4  // refusals below the limit begin a trial: fewer may be bad luck,
@@ -50,7 +56,15 @@ const (
 
 // low reports whether we send less than where the limit was found.
 func (p *Pace) low(now time.Time) bool {
-	return now.After(p.changed.calm) && (p.bet.trial.on || p.free() || !p.rate.searching && p.rate.t < lowUntil)
+	return now.After(p.changed.calm) &&
+		(p.bet.trial.on || p.free() || !p.rate.searching && p.rate.t < lowUntil && !p.farAbove(now))
+}
+
+// farAbove reports whether the cuts of a rate that went far beyond the limit have not
+// brought it near yet.
+func (p *Pace) farAbove(now time.Time) bool {
+	v := p.rate.value()
+	return p.bet.on && v > p.bet.rate && v > beyond*p.accepted.rate(now)
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
@@ -86,9 +100,16 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 func (p *Pace) newBet(now time.Time, a *Pass, k kind) bet {
 	v, accepted := p.perSecond(now), max(1, p.accepted.rate(now))
 	return bet{
-		on: true, from: *a, began: k, rate: min(v, 1.5*accepted), held: min(v, 1.1*accepted),
+		on: true, from: *a, began: k, rate: min(v, beyond*accepted), held: min(v, 1.1*accepted),
 		byUser: p.free(), proven: !p.rate.searching && p.rate.t >= 1 || p.free(),
 	}
+}
+
+// renew begins the bet anew at a refusal after which fresh would be the bet. What has held
+// since it began is not forgotten.
+func (b *bet) renew(fresh bet) {
+	b.from, b.refused = fresh.from, 1
+	b.rate, b.held = max(b.rate, fresh.rate), max(b.held, fresh.held)
 }
 
 // dropBet forgets what the refusals so far are about.
@@ -99,7 +120,7 @@ func (p *Pace) count(a *Pass, k kind) {
 	b := &p.bet
 	b.refused++
 	b.last = max(b.last, a.seq)
-	if !b.trial.on && b.low.sent > lowStale && !b.low.often(rejection) && !b.low.often(overload) {
+	if !b.trial.on && b.low.sent > lowStale && !b.low.matters() {
 		b.low = sample{}
 	}
 	if a.low && (!b.trial.on || a.seq > p.changed.after) {

@@ -28,7 +28,7 @@ func (p *Pace) cut(now time.Time, a *Pass, k kind) {
 	p.rateChanged(now)
 	first := p.rate.searching || p.rate.t >= nearlyBack
 	if first && p.recent.clean() >= cleanRun { // what was accepted until now is what we asked for
-		p.bet.from, p.bet.refused = *a, 1
+		p.bet.renew(p.newBet(now, a, k))
 	}
 	measured := max(p.bet.measured(a), deepest*v)
 	switch {
@@ -89,10 +89,16 @@ func (b *bet) measured(a *Pass) float64 {
 }
 
 // rateChanged makes the attempts sent so far those of the old rate. So are the next
-// ones for as long as it takes until those sent before have reached the provider.
+// ones for as long as it takes until those sent before have reached the provider, and
+// for calmLeast.
 func (p *Pace) rateChanged(now time.Time) {
-	p.changed = change{after: p.seq, calm: now.Add(time.Duration(p.saying * 1e9))}
+	calm := max(calmLeast, time.Duration(p.saying*1e9))
+	p.changed = change{after: p.seq, calm: now.Add(calm)}
 }
+
+// calmLeast is the least time from one cut to the next. The last attempts before a window
+// ends are all refused, within a part of it, and tell nothing of the rate.
+const calmLeast = 100 * time.Millisecond
 
 // setRate makes r the place where the rate limit was found.
 func (p *Pace) setRate(now time.Time, r float64) {

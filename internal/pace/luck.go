@@ -10,9 +10,12 @@ import (
 type kind int8
 
 const (
-	rejection kind = iota // 429
-	overload              // 503, 529
-	computed              // naming a wait that somebody worked out: a limit, not chance
+	unsaid      kind = iota // none so far
+	rejection               // 429
+	overload                // 529
+	unavailable             // 503
+	failure                 // what no limit says
+	computed                // naming a wait that somebody worked out: a limit, not chance
 	kinds
 )
 
@@ -23,8 +26,12 @@ func kindOf(now time.Time, o Outcome, hinted time.Duration) kind {
 		return computed
 	case o == Rejected:
 		return rejection
+	case o == Overloaded:
+		return overload
+	case o == Unavailable:
+		return unavailable
 	}
-	return overload
+	return failure
 }
 
 // luck is what is known about the refusals of one kind.

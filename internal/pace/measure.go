@@ -107,10 +107,13 @@ func (c *cycle) note(a *Pass) {
 	}
 }
 
+// held reports whether calls were waiting nearly all the time.
+func (c *cycle) held() bool { return c.unheld <= c.sent/5 }
+
 // rate is what was accepted per second, or infinity if that says nothing.
 func (c *cycle) rate(now time.Time) float64 {
 	span := now.Sub(c.from).Seconds()
-	if c.void || c.sent < 20 || span < 1 || c.unheld > c.sent/5 {
+	if c.void || c.sent < 20 || span < 1 || !c.held() {
 		return math.Inf(1)
 	}
 	return c.sent / span

@@ -32,7 +32,7 @@ func TestOddProvidersLeaveThePaceWhole(t *testing.T) {
 		slow := math.Exp(rnd.Float64()*9 - 7)
 		for i := range 1500 {
 			if rnd.IntN(100) == 0 {
-				mood, purity = Outcome(rnd.IntN(7)), []float64{0.5, 0.9, 0.99, 1}[rnd.IntN(4)]
+				mood, purity = Outcome(rnd.IntN(int(Cancelled))), []float64{0.5, 0.9, 0.99, 1}[rnd.IntN(4)]
 			}
 			ok, wait := p.Ready(now)
 			on, held := p.Holding(now)

@@ -7,14 +7,18 @@ import "time"
 type Outcome int8
 
 const (
-	OK         Outcome = iota // answered
-	Rejected                  // 429: the provider says that we send too much
-	Overloaded                // 503, 529: it may be our doing or not
-	Failed                    // 5xx or a connection reset: not a matter of speed, unless nothing passes
-	Unknown                   // sent, and no answer until the attempt's time was up
-	Declined                  // answered, but not done for a reason of its own
-	Cancelled                 // the caller left: says nothing
+	OK          Outcome = iota // answered
+	Rejected                   // 429: the provider says that we send too much
+	Overloaded                 // 529: it may be our doing or not
+	Unavailable                // 503: the same, and another matter with a provider that says both
+	Failed                     // 5xx or a connection reset: not a matter of speed, unless nothing passes
+	Unknown                    // sent, and no answer until the attempt's time was up
+	Declined                   // answered, but not done for a reason of its own
+	Cancelled                  // the caller left: says nothing
 )
+
+// overloaded reports whether the provider says that it has too much to do.
+func (o Outcome) overloaded() bool { return o == Overloaded || o == Unavailable }
 
 // cause names what held a call back just before it was sent.
 type cause int8
@@ -82,7 +86,7 @@ type Pace struct {
 	hold   hold        // nothing passes
 	bet    bet         // what the refusals of late are about
 	luck   [kinds]luck // by kind of refusal
-	says   kind        // the refusals that the latest cut was for
+	says   kind        // the refusals that the latest cut was for: the limit is told by them
 	window window      // between two holds
 	recent history     // of refusals, of all kinds
 

@@ -306,7 +306,7 @@ func TestPaceComesBackAfterATrialThroughAnOutage(t *testing.T) {
 	p := r.p
 	p.bet = bet{
 		on: true, from: Pass{seq: p.seq}, rate: 45, held: 45, proven: true,
-		low: sample{sent: 40}, trial: trial{on: true, number: 1, share: 0.4, passed: 9},
+		low: sample{sent: 40}, trial: trial{on: true, number: 1, about: rejection, share: 0.4, passed: 9},
 	}
 	p.changed = change{after: p.seq}
 	p.rate = found(7, 0)
@@ -415,7 +415,7 @@ func TestPaceUsesWindowsUpAndWaitsForTheNextOne(t *testing.T) {
 		{"ten seconds, named", 200, 10 * time.Second, true, 1, 0.03},
 		{"a minute, named", 3000, time.Minute, true, 1, 0.01},
 		{"ten seconds, not named", 200, 10 * time.Second, false, 0.97, 0.06},
-		{"a minute, not named", 3000, time.Minute, false, 1, 0.026},
+		{"a minute, not named", 3000, time.Minute, false, 1, 0.028},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(Config{}, windows(tt.count, tt.length, tt.names))

@@ -111,38 +111,36 @@ func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
 	case p.mustHold(now, a, hinted) && (o == Rejected || !p.cfg.Breaker):
 		p.beginHold(now, o, hinted)
 	case p.cfg.Pool != nil:
-	case k != computed && !p.free() && (o == Rejected || o == Overloaded) && p.slotsExplain(now, a, k):
-	case o == Rejected, o == Overloaded && (k != overload || p.overloadCounts(a)):
+	case k != computed && !p.free() && (o == Rejected || o.overloaded()) && p.slotsExplain(now, a, k):
+	case o == Rejected, o.overloaded() && (k == computed || p.overloadCounts(a, k)):
 		p.suspect(now, a, k)
-	case o == Overloaded:
+	case o.overloaded():
 		p.overloadedAlone(a, k)
 		p.credit(now)
 	}
 }
 
 // overloadCounts reports whether the overload of a may be for its speed: a few of
-// them say nothing about the rate.
-func (p *Pace) overloadCounts(a *Pass) bool {
-	of, b := &p.luck[overload].recent, &p.bet
+// them say nothing about the rate, nor do more where the limit is told by others.
+func (p *Pace) overloadCounts(a *Pass, k kind) bool {
+	of, b := &p.luck[k].recent, &p.bet
 	// A run of nothing else is for the breaker, unless it came while we pushed.
 	pure := p.cfg.Breaker && a.heldBy == byNothing && of.run() == of.refused(8)
-	often := !pure && (of.refused(8) >= 3 || of.refused(historyLen) >= 5)
-	goesOn := b.on && b.began == overload && of.refused(32) >= 3
-	return p.pushed(a) && (often || goesOn)
+	often := of.refused(8) >= 3 || of.refused(historyLen) >= 5
+	goesOn := b.on && b.began == k && of.refused(32) >= 3
+	if p.says != unsaid && p.says != k && !p.rate.searching {
+		often, goesOn = of.run() >= 8 || of.refused(historyLen) >= historyLen/2, false
+	}
+	return p.pushed(a) && (often && !pure || goesOn)
 }
 
 // pushed reports whether there was anything to overload the provider with when a was
-// sent: other attempts in flight, or, where some pass and some are refused, those that
-// had gone before, for refusals that cost a provider something leave none in flight.
+// sent: other attempts in flight, or, if any ever passed, those that had gone before, for
+// refusals that cost a provider something leave none in flight.
 func (p *Pace) pushed(a *Pass) bool {
-	if a.flying > 1 {
-		return true
-	}
 	ever := p.seq > p.refused+uint64(p.InFlight())
-	return a.heldBy == byRate && ever && p.luck[overload].recent.refused(16) <= somePass
+	return a.flying > 1 || a.heldBy == byRate && ever
 }
-
-const somePass = 14 // of 16 refused: else nothing does, and slower would not help
 
 // overloadedAlone adds the refusal of an attempt that was the only one out to the bet:
 // it was not refused for its speed, and so speaks for chance.

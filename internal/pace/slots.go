@@ -35,6 +35,8 @@ const (
 	agreeing  = 4  // refusals make us believe in slots; twice as many after each time that this was wrong,
 	agreeMost = 4  // doubled no more often than this
 	apartOf   = 8  // parts of an answer's time: refusals further apart than one saw other attempts served
+	manySlots = 32  // and a rate are the same thing where answers take the same time,
+	alike     = 0.1 // give or take so much of it: then their number is no evidence
 	slotsSent = 15 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
 
 	// More refusals than these are not for want of a slot.
@@ -155,7 +157,7 @@ func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
 	same := uint64(p.recent.run()) > a.seq-s.asked.seq                 // nothing was accepted since the one before
-	if p.answer.mean == 0 || same || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
+	if p.answer.mean == 0 || same || served > manySlots && p.answer.dev < alike*p.answer.mean || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
 		return false
 	}
 	s.on, s.before, s.under = true, p.bet.rate, history{top: p.seq} // the rate was not to blame

@@ -37,7 +37,7 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.trial.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
-	if a.heldBy == byRate { // else what was accepted is what was asked for
+	if a.heldBy == byRate && p.cycle.held() { // else what was accepted is what was asked for
 		b.trial.passed = min(b.trial.passed, max(p.accepted.rate(now), credible*v))
 	}
 	b.trial.about = k

@@ -51,7 +51,7 @@ func onTrial(sent, refused float64) *rig {
 	p := r.p
 	p.bet = bet{
 		on: true, from: Pass{seq: p.seq}, last: p.seq, rate: 45, held: 45, proven: true,
-		low: sample{sent: sent}, trial: trial{on: true, number: 1, share: 0.2, passed: 9},
+		low: sample{sent: sent}, trial: trial{on: true, number: 1, about: rejection, share: 0.2, passed: 9},
 	}
 	p.bet.low.refused[rejection] = refused
 	p.rate = found(7, 1)

@@ -12,12 +12,16 @@ type window struct {
 	until    time.Time // later than this the rate means nothing
 }
 
+// windowCount is the least count of a window: two holds with less accepted between them
+// are no two windows.
+const windowCount = 4
+
 func (w *window) known(now time.Time) bool { return w.rate > 0 && now.Before(w.until) }
 
 func (w *window) usedUp(now time.Time, accepted float64) {
 	span := now.Sub(w.from)
 	w.rate = 0
-	if !w.from.IsZero() && span < 2*time.Minute {
+	if !w.from.IsZero() && span < 2*time.Minute && accepted-w.accepted >= windowCount {
 		w.rate = (accepted - w.accepted) / span.Seconds()
 		w.until = now.Add(2 * span)
 	}

@@ -175,7 +175,9 @@ func classify(ctx context.Context, resp *http.Response, err error) pace.Outcome 
 		return pace.Failed
 	case resp.StatusCode == 429:
 		return pace.Rejected
-	case resp.StatusCode == 503 || resp.StatusCode == 529:
+	case resp.StatusCode == 503:
+		return pace.Unavailable
+	case resp.StatusCode == 529:
 		return pace.Overloaded
 	case resp.StatusCode >= 500 || resp.StatusCode == 408:
 		return pace.Failed

@@ -1,0 +1,122 @@
+package pace
+
+import (
+	"testing"
+	"time"
+)
+
+// Of a window of a second the last attempts are refused in a bunch. That is no reason
+// to fall far below what the window allows.
+func TestPaceIsNotCutAgainAndAgainAtTheEndOfAWindow(t *testing.T) {
+	const count = 63
+	r := newRig(Config{}, func() func(time.Time, int) reply {
+		used, in := 0, int64(-1)
+		return func(now time.Time, _ int) reply {
+			if w := now.Unix(); w != in {
+				used, in = 0, w
+			}
+			if used++; used > count {
+				return reply{Rejected, 0, 15 * time.Millisecond, 0}
+			}
+			return answer
+		}
+	}())
+	r.run(20*time.Second, 0)
+	r.reset()
+	r.run(time.Minute, 0)
+	if got := float64(r.count[OK]) / (60 * count); got < 0.9 {
+		t.Errorf("%.2f of the windows is used, want nearly all", got)
+	}
+}
+
+// A search that went far beyond a limit of a few a second has cut its way down at once.
+// The refusals on the way do not speak for chance.
+func TestPaceNeedsNoTrialOnTheWayDownFromASearch(t *testing.T) {
+	for _, limit := range []float64{2, 4, 6} {
+		r := newRig(Config{}, tokens(limit, 1, 0))
+		for range 300 {
+			r.run(100*time.Millisecond, 1.75*limit)
+			if r.p.bet.trial.on {
+				t.Errorf("%v/s: a trial after %v", limit, r.now.Sub(start))
+				break
+			}
+		}
+	}
+}
+
+// A provider whose refusals cost it nearly as much as answers serves nobody who goes on
+// as before: the cuts go on until something passes, also while nothing does.
+func TestPaceDoesNotKeepACostlyProviderBusyWithRefusals(t *testing.T) {
+	r := newRig(Config{Breaker: true}, tokensAt(func(time.Time) float64 { return 1.2 }, 1, 0.8, Overloaded))
+	r.run(2*time.Minute, 0)
+	if ok, refused := r.count[OK], r.count[Overloaded]; ok < 90 || refused > 40 {
+		t.Errorf("%d answered and %d refused in 2 minutes, want some 130 and few", ok, refused)
+	}
+}
+
+// Where few are sent a limit that has clearly risen is still approached step by step.
+func TestPaceDoesNotLeapWhereFewAreSent(t *testing.T) {
+	for _, perSecond := range []float64{0.5, 1, 2} {
+		r := newRig(Config{}, tokens(perSecond, 1, 0.3))
+		r.run(2*time.Minute, 0)
+		r.reset()
+		r.run(20*time.Minute, 0)
+		ok, refused := float64(r.count[OK]), float64(r.count[Rejected])
+		if used := ok / (1200 * perSecond); used < 0.8 || refused > 0.11*ok {
+			t.Errorf("%v/s: %.2f of it is used, %.2f refused per answer", perSecond, used, refused/ok)
+		}
+	}
+}
+
+// Two holds one after the other are no two windows unless a count lies between them.
+func TestPaceTakesNoHoldsForWindows(t *testing.T) {
+	for _, accepted := range []float64{1, 40} {
+		var w window
+		w.usedUp(start, 10)
+		w.usedUp(start.Add(3*time.Second), 10+accepted)
+		if got, want := w.known(start.Add(4*time.Second)), accepted > windowCount; got != want {
+			t.Errorf("%v accepted between two holds: a window is known %v, want %v", accepted, got, want)
+		}
+	}
+}
+
+// A bet may be as old as its last refusal but one. What has held since it began is what
+// an outage leads back to.
+func TestPaceGoesBackToTheRateOfLateAfterAnOutage(t *testing.T) {
+	p := New(Config{Start: 20})
+	p.rate = found(10, 1)
+	p.bet = bet{on: true, from: Pass{at: start, seq: 1}, last: 1, rate: 1, held: 1}
+	now := start
+	for range 30 {
+		now = now.Add(100 * time.Millisecond)
+		p.heldBy = byRate
+		p.Sent(now)
+	}
+	a := p.Sent(now.Add(100 * time.Millisecond))
+	p.recent.mark(&a)
+	p.cut(now, &a, rejection)
+	p.undoCuts()
+	if got := p.rate.value(); got < 9 {
+		t.Errorf("back at %.1f/s, want the 10/s of before, and not the 1/s at which the bet began", got)
+	}
+}
+
+// A trial is as fast as what was accepted, if that is not just what was asked for.
+func TestPaceTriesInALullAtTheRateThatIsAllowed(t *testing.T) {
+	for _, lull := range []bool{true, false} {
+		p := New(Config{Start: 20})
+		p.rate = found(10, 1)
+		p.accepted = tally{sum: 2, at: start, from: start.Add(-time.Minute)} // per second
+		p.cycle = cycle{from: start, sent: 40}
+		if lull {
+			p.cycle.unheld = 30
+		}
+		p.seq = 50
+		p.bet = bet{on: true, from: Pass{at: start.Add(-5 * time.Second), seq: 1}, rate: 10, low: sample{sent: 40}}
+		p.bet.low.refused[rejection] = 4
+		p.beginTrial(start, &Pass{at: start, seq: 50, heldBy: byRate}, rejection)
+		if got := p.rate.value() > 5; got != lull {
+			t.Errorf("lull %v: on trial at %.1f/s", lull, p.rate.value())
+		}
+	}
+}

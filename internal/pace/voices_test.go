@@ -1,0 +1,74 @@
+package pace
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// besides is a provider of which a share of the attempts fails with o besides.
+func besides(provider func(time.Time, int) reply, share float64, o Outcome) func(time.Time, int) reply {
+	luck := rand.New(rand.NewPCG(5, 6))
+	return func(now time.Time, serving int) reply {
+		if luck.Float64() < share {
+			return reply{o, 0, 30 * time.Millisecond, 0}
+		}
+		return provider(now, serving)
+	}
+}
+
+// What fails besides a limit that has a voice of its own slows nobody down, be it as
+// seldom as no trial would tell, or often.
+func TestPaceListensToTheVoiceOfTheLimit(t *testing.T) {
+	const limit = 100
+	steady := func(time.Time) float64 { return limit }
+	for _, tt := range []struct {
+		limit, fails Outcome
+		share, used  float64
+	}{
+		{Rejected, Unavailable, 0.04, 0.98},
+		{Rejected, Overloaded, 0.08, 0.97},
+		{Rejected, Overloaded, 0.25, 0.93},
+		{Overloaded, Unavailable, 0.08, 0.97},
+		{Unavailable, Overloaded, 0.25, 0.93},
+		{Overloaded, Failed, 0.25, 0.93},
+	} {
+		provider := tokensAt(steady, 20, 0, tt.limit)
+		r := newRig(Config{Breaker: true}, provider)
+		r.run(20*time.Second, 0)
+		r.provider = besides(provider, tt.share, tt.fails)
+		r.reset()
+		r.run(time.Minute, 1.5*limit)
+		if got := float64(r.count[OK]) / (60 * limit); got < tt.used {
+			t.Errorf("the limit says %d, %.0f %% fail with %d: %.2f of it is used, want %.2f",
+				tt.limit, 100*tt.share, tt.fails, got, tt.used)
+		}
+		if got := float64(r.count[tt.limit]) / (60 * limit); got > 0.05 {
+			t.Errorf("the limit says %d, %.0f %% fail with %d: it refused %.2f per answer",
+				tt.limit, 100*tt.share, tt.fails, got)
+		}
+	}
+}
+
+// Where half of all attempts are overloaded that is worth a trial, whoever told the limit.
+func TestPaceHearsASecondVoiceWhenItIsLoud(t *testing.T) {
+	for _, share := range []float64{0.2, 0.7} {
+		p := New(Config{Start: 20})
+		p.rate, p.says = found(50, 1), rejection
+		p.refused = 1
+		now := start
+		for i := range 100 {
+			now = now.Add(20 * time.Millisecond)
+			p.heldBy = byRate
+			a := p.Sent(now)
+			if float64(i%10) < 10*share {
+				p.Settled(now, &a, Overloaded, 0)
+			} else {
+				p.Headers(now, &a)
+			}
+		}
+		if got, want := p.says == overload, share > 0.5; got != want {
+			t.Errorf("%.0f %% of them overloaded: cut for it %v, want %v", 100*share, got, want)
+		}
+	}
+}
