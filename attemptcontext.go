@@ -3,6 +3,7 @@ package steady
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // attemptContext is the context of one attempt, and a part of the attempt's own
@@ -14,10 +15,30 @@ import (
 type attemptContext struct {
 	context.Context // the caller's, for all but the end
 
-	mu       sync.Mutex    // guards the rest
+	mu    sync.Mutex // guards the rest
+	ended attemptEnd // and why
+	asked *asked     // nil if nobody has asked for its end
+}
+
+// attemptEnd is why an attempt is over.
+type attemptEnd uint8
+
+const (
+	endNotYet attemptEnd = iota
+	endDone              // nothing of it is to be read any more
+	endLate              // its time was up
+	endCaller            // the caller's context has ended
+)
+
+// asked is what it takes that who asks for the end of an attempt hears of it.
+type asked struct {
 	done     chan struct{} // made when it is asked for
-	err      error         // nil until the end
 	children *child        // the one that was registered last
+
+	armed bool         // the attempt hears of its caller's end, and of its own time's
+	timer *time.Timer  // for what is due, or nil
+	stop  func() bool  // ends the registration with the caller; nil if there is none
+	body  *watchedBody // of the response, while it is to be read
 }
 
 // child is a context that is to end with an attempt.
@@ -30,24 +51,42 @@ type child struct {
 func (c *attemptContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
-		if c.err != nil {
-			close(c.done)
+	a := c.ask()
+	if a.done == nil {
+		a.done = make(chan struct{})
+		if c.ended != endNotYet {
+			close(a.done)
 		}
 	}
-	return c.done
+	return a.done
+}
+
+// ask returns asked, which it makes if need be. c.mu must be held.
+func (c *attemptContext) ask() *asked {
+	if c.asked == nil {
+		c.asked = new(asked)
+	}
+	return c.asked
 }
 
 // Err returns why it ended. It knows of the caller's end as soon as the caller
 // does.
 func (c *attemptContext) Err() error {
-	if err := c.Context.Err(); err != nil {
-		c.end(err)
+	if c.Context.Err() != nil {
+		c.end(endCaller)
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
+	why := c.ended
+	c.mu.Unlock()
+	switch why {
+	case endDone:
+		return context.Canceled
+	case endLate:
+		return context.DeadlineExceeded
+	case endCaller:
+		return c.Context.Err()
+	}
+	return nil
 }
 
 // AfterFunc lets package context register a child without a goroutine. What that
@@ -55,9 +94,9 @@ func (c *attemptContext) Err() error {
 func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	ch := &child{end: end}
 	c.mu.Lock()
-	ended := c.err != nil
+	a, ended := c.ask(), c.ended != endNotYet
 	if !ended {
-		ch.before, c.children = c.children, ch
+		ch.before, a.children = a.children, ch
 	}
 	c.mu.Unlock()
 	if ended {
@@ -66,7 +105,7 @@ func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for at := &c.children; *at != nil; at = &(*at).before {
+		for at := &a.children; *at != nil; at = &(*at).before {
 			if *at == ch {
 				*at = ch.before
 				return true
@@ -76,21 +115,26 @@ func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	}
 }
 
-// end ends the context, once, and its children.
-func (c *attemptContext) end(err error) {
+// end ends the context, once, and its children. It returns what is to be stopped, nil
+// for nothing.
+func (c *attemptContext) end(why attemptEnd) *asked {
 	c.mu.Lock()
-	if c.err != nil {
+	a := c.asked
+	if c.ended != endNotYet {
 		c.mu.Unlock()
-		return
+		return a
 	}
-	c.err = err
-	if c.done != nil {
-		close(c.done)
+	c.ended = why
+	var last *child
+	if a != nil {
+		if a.done != nil {
+			close(a.done)
+		}
+		last, a.children = a.children, nil
 	}
-	last := c.children
-	c.children = nil
 	c.mu.Unlock()
 	for ch := last; ch != nil; ch = ch.before {
 		ch.end()
 	}
+	return a
 }
