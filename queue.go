@@ -63,19 +63,22 @@ func newQueue(key string, cfg *limitConfig) *queue {
 	return q
 }
 
-// join returns when p's turn has come, and the queue in which it now counts as
-// in flight. After an error it has cost nothing.
-func (t *limitTransport) join(p *limitPass, now time.Time) (*queue, error) {
+// join returns when p's turn has come, and the queue of key in which it now counts
+// as in flight, which is p's. After an error it has cost nothing.
+func (t *limitTransport) join(p *limitPass, key string, now time.Time) (*queue, error) {
 	if p.c.Context.Err() != nil {
 		return nil, contextError(p.c.Context)
 	}
 	for {
-		q := t.queues.get(p.key, p.c.began)
+		q := t.queues.get(key, p.c.began)
 		q.mu.Lock()
 		if q.gone {
 			q.mu.Unlock()
-			t.queues.drop(p.key, q)
+			t.queues.drop(key, q)
 			continue
+		}
+		if p.q.Load() != q {
+			p.q.Store(q)
 		}
 		if q.line.Len() == 0 {
 			if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
