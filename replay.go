@@ -21,7 +21,7 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 // share one cursor, and net/http may go on reading the old body after RoundTrip
 // has returned.
 type replay struct {
-	ctx    context.Context
+	call   *call
 	length int64         // the request's ContentLength
 	buffer *replayBuffer // of the caller's body, if that has no GetBody
 
@@ -31,10 +31,10 @@ type replay struct {
 	first   sentBody // that of the first attempt, with the caller's body and GetBody
 }
 
-// of makes r the replay of req's body, open for the first attempt. It keeps at most
-// limit bytes of it if it has to keep them itself.
-func (r *replay) of(req *http.Request, limit int) {
-	r.ctx, r.length = req.Context(), req.ContentLength
+// of makes r the replay of the body of c's req, open for the first attempt. It keeps
+// at most limit bytes of it if it has to keep them itself.
+func (r *replay) of(c *call, req *http.Request, limit int) {
+	r.call, r.length = c, req.ContentLength
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
@@ -103,7 +103,7 @@ func (r *replay) open() error {
 	if r.buffer != nil {
 		within = detachFor
 	}
-	if err := r.current.detach(r.ctx, within); err != nil {
+	if err := r.current.detach(r.call.Context, within); err != nil {
 		return err
 	}
 	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself

@@ -31,7 +31,7 @@ const (
 type Pass struct {
 	at     time.Time
 	seq    uint64
-	flying int     // in flight when it was sent, itself included
+	flying int32   // in flight when it was sent, itself included
 	heldBy cause   // what had held it back until then
 	probe  bool    // sent while the queue was held
 	low    bool    // sent below the place where the limit was found
@@ -162,7 +162,7 @@ func (p *Pace) heldBack(now time.Time, c cause) {
 func (p *Pace) Sent(now time.Time) Pass {
 	p.grow(now)
 	p.seq++
-	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), heldBy: p.heldBy, probe: p.hold.on, low: p.low(now)}
+	a := Pass{at: now, seq: p.seq, flying: int32(p.InFlight()), heldBy: p.heldBy, probe: p.hold.on, low: p.low(now)}
 	if a.low {
 		p.bet.low.sent++
 		p.endTrial(now)

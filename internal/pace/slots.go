@@ -73,7 +73,7 @@ func (s *slots) watch(a *Pass) {
 	if s.on && s.strikes.n > 0 {
 		enough = s.strikes.fewest
 	}
-	if a.flying > enough {
+	if int(a.flying) > enough {
 		s.witnesses.add(a)
 	}
 }
@@ -104,7 +104,7 @@ func (s *slots) hear(sent time.Time) {
 // refutedBy takes the evidence of w, which was accepted, and reports whether it shows
 // that there is no limit on the slots.
 func (s *slots) refutedBy(w *witness) bool {
-	served := w.flying - w.gone
+	served := int(w.flying) - w.gone
 	s.least = max(s.least, served)
 	if !s.on {
 		if 100*served > 101*s.most {
@@ -162,7 +162,7 @@ func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
 	if s.most < fewSlots {
 		s.doubt.knocks = knocks
 	}
-	s.lower(a.flying-1, a.seq, p.seq)
+	s.lower(int(a.flying)-1, a.seq, p.seq)
 	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean)) // twice what the slots serve, so as not to be felt
 	p.dropBet()
 	p.apply(now)
@@ -194,7 +194,7 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 		return false
 	case fewer || served >= s.least:
 		s.most = max(1, served)
-		s.lower(a.flying-1, a.seq, p.seq)
+		s.lower(int(a.flying)-1, a.seq, p.seq)
 	case over:
 		s.cap.t = 0
 	}

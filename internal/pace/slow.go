@@ -58,7 +58,7 @@ func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 	if answered {
 		s.block[s.got] = now.Sub(a.at).Seconds()
 		s.got++
-		s.peak = max(s.peak, a.flying)
+		s.peak = max(s.peak, int(a.flying))
 	} else {
 		s.lost++
 	}
