@@ -29,7 +29,7 @@ const (
 // Pass is the receipt of an attempt that was sent. Its owner hands it back when the
 // attempt's headers come and when it is over.
 type Pass struct {
-	at     time.Time
+	at     instant
 	seq    uint64
 	flying int32   // in flight when it was sent, itself included
 	heldBy cause   // what had held it back until then
@@ -58,24 +58,25 @@ type Config struct {
 // found by running into it: what the provider accepted is where it lies, and from
 // there it grows again ever faster, while calls wait for it.
 type Pace struct {
-	cfg  Config
-	rate limit // attempts per second
+	cfg   Config
+	epoch time.Time // when it was first told the time
+	rate  limit     // attempts per second
 
 	// What every attempt changes stands together: what two processors write in turn
 	// goes from one to the other by the piece of 64 bytes, and that takes most of the
 	// time that a pace costs.
 	bucket    bucket
-	cycle     cycle     // between two times at which the provider had nothing left
-	accepted  tally     // attempts that were sent and not refused
-	seq, over uint64    // attempts sent, attempts that are over
-	unheard   int       // attempts out whose answers have not begun
-	heldBy    cause     // what refused the head of the queue last
-	down      bool      // see Down
-	lastSent  time.Time // the latest attempt
-	tokens    float64   // that the attempts so far were taken to cost
+	cycle     cycle   // between two times at which the provider had nothing left
+	accepted  tally   // attempts that were sent and not refused
+	seq, over uint64  // attempts sent, attempts that are over
+	unheard   int     // attempts out whose answers have not begun
+	heldBy    cause   // what refused the head of the queue last
+	down      bool    // see Down
+	lastSent  instant // the latest attempt
+	tokens    float64 // that the attempts so far were taken to cost
 
 	firstByte, answer estimate
-	silentFrom        time.Time // the first attempt since anything was heard, or nothing was out
+	silentFrom        instant // the first attempt since anything was heard, or nothing was out
 
 	slow   slowness    // attempts in flight, if first bytes tell of one
 	slots  slots       // attempts in flight, if refusals tell of a limit
@@ -86,14 +87,14 @@ type Pace struct {
 	window window      // between two holds
 	recent history     // of refusals, of all kinds
 
-	changed   change    // of the rate, the latest
-	slowed    slowed    // by the verdict of a trial
-	refused   uint64    // attempts that were not accepted
-	fastest   float64   // the rate at which the latest run of refusals began
-	heldSince time.Time // when the head of the queue began to wait
-	saying    float64   // seconds that the provider takes to say no, smoothed
-	quotas    quotas    // what the provider says is left
-	downAt    time.Time
+	changed   change  // of the rate, the latest
+	slowed    slowed  // by the verdict of a trial
+	refused   uint64  // attempts that were not accepted
+	fastest   float64 // the rate at which the latest run of refusals began
+	heldSince instant // when the head of the queue began to wait
+	saying    float64 // seconds that the provider takes to say no, smoothed
+	quotas    quotas  // what the provider says is left
+	downAt    instant
 }
 
 // New returns a pace that knows no more than cfg.
@@ -116,7 +117,9 @@ func (p *Pace) InFlight() int { return int(p.seq - p.over) }
 
 // Ready reports whether the head of the queue may go now, and else how long it is
 // until it is worth asking again; 0 means when an attempt is over.
-func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
+func (p *Pace) Ready(now time.Time) (bool, time.Duration) { return p.ready(p.at(now)) }
+
+func (p *Pace) ready(now instant) (bool, time.Duration) {
 	p.watch(now)
 	if p.hold.on {
 		return p.probeReady(now)
@@ -151,7 +154,7 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 }
 
 // heldBack notes what the head of the queue waits for, and since when.
-func (p *Pace) heldBack(now time.Time, c cause) {
+func (p *Pace) heldBack(now instant, c cause) {
 	if p.heldBy == byNothing {
 		p.heldSince = now
 	}
@@ -159,7 +162,9 @@ func (p *Pace) heldBack(now time.Time, c cause) {
 }
 
 // Sent takes note that an attempt goes out now, after ready allowed it.
-func (p *Pace) Sent(now time.Time) Pass {
+func (p *Pace) Sent(now time.Time) Pass { return p.sent(p.at(now)) }
+
+func (p *Pace) sent(now instant) Pass {
 	p.grow(now)
 	p.seq++
 	a := Pass{at: now, seq: p.seq, flying: int32(p.InFlight()), heldBy: p.heldBy, probe: p.hold.on, low: p.low(now)}
@@ -190,7 +195,7 @@ func (p *Pace) settle() time.Duration {
 }
 
 // perSecond is the rate now.
-func (p *Pace) perSecond(now time.Time) float64 {
+func (p *Pace) perSecond(now instant) float64 {
 	r := p.learned() * p.hold.ramp(now)
 	if p.cfg.Ceiling > 0 {
 		r = min(r, p.cfg.Ceiling)
@@ -225,8 +230,8 @@ func (p *Pace) LongAnswer() time.Duration {
 
 // Earliest is the time before which nothing goes out.
 func (p *Pace) Earliest(now time.Time) time.Time {
-	if h := &p.hold; h.on && h.probe.seq == 0 && h.until.After(now) {
-		return h.until
+	if h := &p.hold; h.on && h.probe.seq == 0 {
+		return now.Add(max(0, h.until.Sub(p.at(now))))
 	}
 	return now
 }
@@ -257,7 +262,7 @@ func (p *Pace) maxFlight() float64 {
 }
 
 // apply hands the rate of this moment to the token bucket, which holds a tenth of a second.
-func (p *Pace) apply(now time.Time) {
+func (p *Pace) apply(now instant) {
 	r := p.perSecond(now)
 	burst := max(1, int(r/10))
 	if p.rate.searching {

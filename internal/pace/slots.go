@@ -14,13 +14,13 @@ import (
 type slots struct {
 	cap    limit // of the attempts that are out, some of which are already over at the provider
 	on     bool
-	says   kind      // the refusals that tell of them
-	before float64   // the rate before they were believed in
-	cut    uint64    // the last attempt sent before the latest cut
-	most   int       // no more slots than this, by the refusals
-	least  int       // no fewer than this, by the acceptances
-	shut   time.Time // until then none is free, unless an answer ends
-	under  history   // of refusals of attempts that the cap had room for
+	says   kind    // the refusals that tell of them
+	before float64 // the rate before they were believed in
+	cut    uint64  // the last attempt sent before the latest cut
+	most   int     // no more slots than this, by the refusals
+	least  int     // no fewer than this, by the acceptances
+	shut   instant // until then none is free, unless an answer ends
+	under  history // of refusals of attempts that the cap had room for
 
 	agreed int  // refusals that speak for them until they are believed in,
 	asked  Pass // and the latest one that was asked
@@ -79,15 +79,15 @@ func (s *slots) watch(a *Pass) {
 }
 
 // settled takes note that a is over.
-func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
+func (s *slots) settled(now instant, a *Pass, accepted bool) {
 	if accepted && !s.shut.IsZero() { // which mostly it is, and then nothing is written
-		s.shut = time.Time{}
+		s.shut = 0
 	}
 	s.witnesses.settled(now, a, accepted, s.trip)
 }
 
 // hear takes the evidence of the witnesses that were sent before the given time.
-func (s *slots) hear(sent time.Time) {
+func (s *slots) hear(sent instant) {
 	for i := range s.witnesses.list {
 		w := &s.witnesses.list[i]
 		if w.seq == 0 || w.at.After(sent) {
@@ -128,7 +128,7 @@ func (s *slots) refutedBy(w *witness) bool {
 
 // slotsExplain reports whether it was for want of a slot that a was refused, or else
 // for nothing that our speed could help. It finds and lowers the cap.
-func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
+func (p *Pace) slotsExplain(now instant, a *Pass, k kind) bool {
 	if p.cfg.Without.has(NoSlots) || p.luck[k].share > 0 {
 		return false
 	}
@@ -145,7 +145,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 
 // findSlots takes the refusal of a while there is no cap, and reports whether it is the
 // last that was needed to believe in one.
-func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
+func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	s := &p.slots
 	if s.agreed == 0 {
 		s.says = k
@@ -171,7 +171,7 @@ func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
 
 // refusedForSlots takes the refusal of a while the cap is on, and reports whether
 // the cap explains it.
-func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
+func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 	s, over := &p.slots, float64(a.flying) > p.slots.cap.base
 	if over {
 		s.doubt.closed()

@@ -21,9 +21,9 @@ type slowness struct {
 	got, lost int    // of those, how many were answered, and how many were not
 	peak      int    // the most attempts in flight when one of them was sent
 
-	capFrom, medianFrom float64   // those of when the cap began to fall
-	offUntil            time.Time // until then no cap is tried
-	rises               int       // blocks in a row after which the cap rose
+	capFrom, medianFrom float64 // those of when the cap began to fall
+	offUntil            instant // until then no cap is tried
+	rises               int     // blocks in a row after which the cap rose
 
 	block [blockSize]float64 // seconds to the first byte, of those that have one
 }
@@ -51,7 +51,7 @@ func (s *slowness) max() float64 {
 func (s *slowness) in(a *Pass) bool { return a.seq >= s.from && a.seq < s.from+uint64(s.size()) }
 
 // heard takes the time to the first byte of a, or that there was none.
-func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
+func (s *slowness) heard(now instant, a *Pass, answered bool, next uint64) {
 	if !s.in(a) {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 }
 
 // judge compares the median of a block with the usual one, and moves the cap.
-func (s *slowness) judge(now time.Time, median float64) {
+func (s *slowness) judge(now instant, median float64) {
 	switch {
 	case s.usual == 0:
 		s.usual = median
