@@ -96,7 +96,10 @@ func (q *queue) ended(w *waiter, by holdBy, now time.Time) error {
 func (q *queue) letGo(now time.Time) {
 	for {
 		w := q.next(now)
-		if q.up = w; w == nil {
+		if w != q.up { // mostly none was and none is
+			q.up = w
+		}
+		if w == nil {
 			return
 		}
 		if w.p.c.Context.Err() != nil { // it would cost it a turn

@@ -58,27 +58,30 @@ type Config struct {
 // found by running into it: what the provider accepted is where it lies, and from
 // there it grows again ever faster, while calls wait for it.
 type Pace struct {
-	cfg   Config
-	epoch time.Time // when it was first told the time
-	rate  limit     // attempts per second
+	cfg     Config
+	rate    limit   // attempts per second
+	refused uint64  // attempts that were not accepted
+	fastest float64 // the rate at which the latest run of refusals began
 
 	// What every attempt changes stands together: what two processors write in turn
 	// goes from one to the other by the piece of 64 bytes, and that takes most of the
-	// time that a pace costs.
-	bucket    bucket
-	cycle     cycle   // between two times at which the provider had nothing left
-	accepted  tally   // attempts that were sent and not refused
-	seq, over uint64  // attempts sent, attempts that are over
-	unheard   int     // attempts out whose answers have not begun
-	heldBy    cause   // what refused the head of the queue last
-	down      bool    // see Down
-	lastSent  instant // the latest attempt
-	tokens    float64 // that the attempts so far were taken to cost
+	// time that a pace costs. The first two of these are what changes when it is sent.
+	bucket   bucket
+	accepted tally   // attempts that were sent and not refused
+	lastSent instant // the latest attempt
 
+	cycle      cycle   // between two times at which the provider had nothing left
+	seq        uint64  // attempts sent
+	silentFrom instant // the first attempt since anything was heard, or nothing was out
+	unheard    int32   // attempts out whose answers have not begun
+	heldBy     cause   // what refused the head of the queue last
+	down       bool    // see Down
+
+	over              uint64 // attempts that are over
 	firstByte, answer estimate
-	silentFrom        instant // the first attempt since anything was heard, or nothing was out
+	tokens            float64  // that the attempts so far were taken to cost
+	slow              slowness // attempts in flight, if first bytes tell of one
 
-	slow   slowness    // attempts in flight, if first bytes tell of one
 	slots  slots       // attempts in flight, if refusals tell of a limit
 	hold   hold        // nothing passes
 	bet    bet         // what the refusals of late are about
@@ -87,13 +90,12 @@ type Pace struct {
 	window window      // between two holds
 	recent history     // of refusals, of all kinds
 
-	changed   change  // of the rate, the latest
-	slowed    slowed  // by the verdict of a trial
-	refused   uint64  // attempts that were not accepted
-	fastest   float64 // the rate at which the latest run of refusals began
-	heldSince instant // when the head of the queue began to wait
-	saying    float64 // seconds that the provider takes to say no, smoothed
-	quotas    quotas  // what the provider says is left
+	epoch     time.Time // when it was first told the time
+	changed   change    // of the rate, the latest
+	slowed    slowed    // by the verdict of a trial
+	heldSince instant   // when the head of the queue began to wait
+	saying    float64   // seconds that the provider takes to say no, smoothed
+	quotas    quotas    // what the provider says is left
 	downAt    instant
 }
 

@@ -117,7 +117,9 @@ func (p *Pace) TokensWait(now time.Time, n int) time.Duration {
 // Spent takes note that a, which has just been sent, costs n tokens.
 func (p *Pace) Spent(now time.Time, a *Pass, n int) {
 	p.quotas.tokens.take(p.at(now), float64(n))
-	p.tokens += float64(n)
+	if n != 0 { // which is mostly not known
+		p.tokens += float64(n)
+	}
 	a.tokens = p.tokens
 }
 

@@ -13,13 +13,14 @@ import (
 // far fewer in flight do not help, or so few are left that they cannot be what is slow,
 // the provider is just slow, and the cap goes.
 type slowness struct {
-	cap   float64 // 0 = none
-	usual float64 // median of a block, drifting
-	full  bool    // the cap held a call back
+	got  int     // of the attempts of the block, how many were answered,
+	peak int     // the most attempts in flight when one of those was sent,
+	lost int     // how many were not answered,
+	from uint64  // and the first of them: they are from, from+1, ...
+	cap  float64 // 0 = none
+	full bool    // it held a call back
 
-	from      uint64 // the attempts of the block are from, from+1, ...
-	got, lost int    // of those, how many were answered, and how many were not
-	peak      int    // the most attempts in flight when one of them was sent
+	usual float64 // median of a block, drifting
 
 	capFrom, medianFrom float64 // those of when the cap began to fall
 	offUntil            instant // until then no cap is tried
