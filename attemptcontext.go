@@ -3,7 +3,6 @@ package steady
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // attemptContext is the context of one attempt, and a part of the attempt's own
@@ -15,9 +14,10 @@ import (
 type attemptContext struct {
 	context.Context // the caller's, for all but the end
 
-	mu    sync.Mutex // guards the rest
-	ended attemptEnd // and why
-	asked *asked     // nil if nobody has asked for its end
+	mu       sync.Mutex    // guards the rest
+	done     chan struct{} // made when it is asked for
+	children *child        // the one that was registered last
+	ended    attemptEnd    // and why
 }
 
 // attemptEnd is why an attempt is over.
@@ -30,17 +30,6 @@ const (
 	endCaller            // the caller's context has ended
 )
 
-// asked is what it takes that who asks for the end of an attempt hears of it.
-type asked struct {
-	done     chan struct{} // made when it is asked for
-	children *child        // the one that was registered last
-
-	armed bool         // the attempt hears of its caller's end, and of its own time's
-	timer *time.Timer  // for what is due, or nil
-	stop  func() bool  // ends the registration with the caller; nil if there is none
-	body  *watchedBody // of the response, while it is to be read
-}
-
 // child is a context that is to end with an attempt.
 type child struct {
 	end    func()
@@ -51,22 +40,13 @@ type child struct {
 func (c *attemptContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.ask()
-	if a.done == nil {
-		a.done = make(chan struct{})
+	if c.done == nil {
+		c.done = make(chan struct{})
 		if c.ended != endNotYet {
-			close(a.done)
+			close(c.done)
 		}
 	}
-	return a.done
-}
-
-// ask returns asked, which it makes if need be. c.mu must be held.
-func (c *attemptContext) ask() *asked {
-	if c.asked == nil {
-		c.asked = new(asked)
-	}
-	return c.asked
+	return c.done
 }
 
 // Err returns why it ended. It knows of the caller's end as soon as the caller
@@ -94,9 +74,9 @@ func (c *attemptContext) Err() error {
 func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	ch := &child{end: end}
 	c.mu.Lock()
-	a, ended := c.ask(), c.ended != endNotYet
+	ended := c.ended != endNotYet
 	if !ended {
-		ch.before, a.children = a.children, ch
+		ch.before, c.children = c.children, ch
 	}
 	c.mu.Unlock()
 	if ended {
@@ -105,7 +85,7 @@ func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for at := &a.children; *at != nil; at = &(*at).before {
+		for at := &c.children; *at != nil; at = &(*at).before {
 			if *at == ch {
 				*at = ch.before
 				return true
@@ -115,26 +95,23 @@ func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	}
 }
 
-// end ends the context, once, and its children. It returns what is to be stopped, nil
-// for nothing.
-func (c *attemptContext) end(why attemptEnd) *asked {
+// end ends the context, once, and its children.
+func (c *attemptContext) end(why attemptEnd) {
 	c.mu.Lock()
-	a := c.asked
 	if c.ended != endNotYet {
 		c.mu.Unlock()
-		return a
+		return
 	}
 	c.ended = why
-	var last *child
-	if a != nil {
-		if a.done != nil {
-			close(a.done)
-		}
-		last, a.children = a.children, nil
+	if c.done != nil {
+		close(c.done)
+	}
+	last := c.children
+	if last != nil {
+		c.children = nil
 	}
 	c.mu.Unlock()
 	for ch := last; ch != nil; ch = ch.before {
 		ch.end()
 	}
-	return a
 }

@@ -23,7 +23,13 @@ type attempt struct {
 	plain  wholeBody     // of the response, if that is over with its headers
 
 	early bool // somebody asked for its end before there was an answer
-	due   due  // what must come in time. The context's mu guards it
+
+	// The context's mu guards the rest.
+	armed bool         // it hears of its caller's end, and of its own time's
+	due   due          // what must come in time
+	timer *time.Timer  // for that, once armed
+	stop  func() bool  // ends the registration with the caller; nil if there is none
+	body  *watchedBody // of the response, while it is to be read
 }
 
 // due is what an attempt waits for.
@@ -84,12 +90,12 @@ func (a *attempt) Err() error {
 func (a *attempt) arm() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ended != endNotYet || a.ask().armed {
+	if a.armed || a.ended != endNotYet {
 		return
 	}
-	a.asked.armed = true
+	a.armed = true
 	if a.call.Context.Done() != nil {
-		a.asked.stop = context.AfterFunc(a.call.Context, a.interrupt)
+		a.stop = context.AfterFunc(a.call.Context, a.interrupt)
 	}
 	left := a.within()
 	if left <= 0 {
@@ -102,7 +108,7 @@ func (a *attempt) arm() {
 		a.ended = endLate
 		return
 	}
-	a.asked.timer = time.AfterFunc(left, a.interrupt)
+	a.timer = time.AfterFunc(left, a.interrupt)
 }
 
 // took is the time since the attempt's start.
@@ -114,18 +120,17 @@ func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.sta
 func (a *attempt) answered(more bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	k := a.asked
-	a.early = k != nil
-	inTime := (k == nil || k.timer == nil || k.timer.Stop()) && a.ended == endNotYet
+	a.early = a.armed
+	inTime := (a.timer == nil || a.timer.Stop()) && a.ended == endNotYet
 	if a.due = dueNothing; more && inTime {
 		a.due = dueContent
 	}
 	switch within := a.within(); {
-	case k == nil || within == 0:
-	case k.timer != nil:
-		k.timer.Reset(within)
+	case !a.armed || within == 0:
+	case a.timer != nil:
+		a.timer.Reset(within)
 	default:
-		k.timer = time.AfterFunc(within, a.interrupt)
+		a.timer = time.AfterFunc(within, a.interrupt)
 	}
 	return inTime
 }
@@ -134,9 +139,9 @@ func (a *attempt) answered(more bool) bool {
 func (a *attempt) inTime() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	timed := a.within() > 0 && a.asked != nil && a.asked.timer != nil
+	timed := a.within() > 0 && a.timer != nil
 	a.due = dueNothing
-	return !timed || a.asked.timer.Stop()
+	return !timed || a.timer.Stop()
 }
 
 // interrupt ends the attempt when the caller's context has ended, or else the
@@ -149,7 +154,7 @@ func (a *attempt) interrupt() {
 	}
 	a.end(endCaller)
 	a.mu.Lock()
-	body := a.asked.body
+	body := a.body
 	a.mu.Unlock()
 	if body != nil {
 		body.callerLeft(err)
@@ -189,7 +194,7 @@ func (a *attempt) watch(req *http.Request, resp *http.Response) {
 	body := new(watchedBody)
 	body.begin(a.call.Context, resp, a, g, a)
 	a.mu.Lock()
-	a.ask().body = body
+	a.body = body
 	a.mu.Unlock()
 	if err := a.call.Context.Err(); err != nil { // before interrupt could see the body
 		body.callerLeft(err)
@@ -212,15 +217,12 @@ func (a *attempt) over(v verdict) {
 
 // release ends the attempt's context.
 func (a *attempt) release() {
-	k := a.end(endDone)
-	if k == nil {
-		return
+	a.end(endDone)
+	if a.stop != nil { // which nobody sets any more
+		a.stop()
 	}
-	if k.stop != nil { // which nobody sets any more
-		k.stop()
-	}
-	if k.timer != nil {
-		k.timer.Stop()
+	if a.timer != nil {
+		a.timer.Stop()
 	}
 }
 
