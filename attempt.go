@@ -149,7 +149,7 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {
 	c, made := enter(c, req, nil)
 	a := c.newAttempt()
-	a.t, a.call, a.Context, a.start, a.within = t, c, c.Context, c.at, t.cfg.header
+	a.t, a.call, a.Context, a.start, a.due = t, c, c.Context, c.at, dueHeaders
 	if t.cfg.observer != nil {
 		a.report = &report{key: t.cfg.keyer.key(c, req)}
 		a.Context = httptrace.WithClientTrace(c.Context, &httptrace.ClientTrace{WroteRequest: a.report.wrote})

@@ -16,9 +16,19 @@ type attemptContext struct {
 
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // made when it is asked for
-	err      error         // nil until the end
 	children *child        // the one that was registered last
+	ended    attemptEnd    // and why
 }
+
+// attemptEnd is why an attempt is over.
+type attemptEnd uint8
+
+const (
+	endNotYet attemptEnd = iota
+	endDone              // nothing of it is to be read any more
+	endLate              // its time was up
+	endCaller            // the caller's context has ended
+)
 
 // child is a context that is to end with an attempt.
 type child struct {
@@ -32,7 +42,7 @@ func (c *attemptContext) Done() <-chan struct{} {
 	defer c.mu.Unlock()
 	if c.done == nil {
 		c.done = make(chan struct{})
-		if c.err != nil {
+		if c.ended != endNotYet {
 			close(c.done)
 		}
 	}
@@ -42,12 +52,21 @@ func (c *attemptContext) Done() <-chan struct{} {
 // Err returns why it ended. It knows of the caller's end as soon as the caller
 // does.
 func (c *attemptContext) Err() error {
-	if err := c.Context.Err(); err != nil {
-		c.end(err)
+	if c.Context.Err() != nil {
+		c.end(endCaller)
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
+	why := c.ended
+	c.mu.Unlock()
+	switch why {
+	case endDone:
+		return context.Canceled
+	case endLate:
+		return context.DeadlineExceeded
+	case endCaller:
+		return c.Context.Err()
+	}
+	return nil
 }
 
 // AfterFunc lets package context register a child without a goroutine. What that
@@ -55,7 +74,7 @@ func (c *attemptContext) Err() error {
 func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	ch := &child{end: end}
 	c.mu.Lock()
-	ended := c.err != nil
+	ended := c.ended != endNotYet
 	if !ended {
 		ch.before, c.children = c.children, ch
 	}
@@ -77,18 +96,20 @@ func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 }
 
 // end ends the context, once, and its children.
-func (c *attemptContext) end(err error) {
+func (c *attemptContext) end(why attemptEnd) {
 	c.mu.Lock()
-	if c.err != nil {
+	if c.ended != endNotYet {
 		c.mu.Unlock()
 		return
 	}
-	c.err = err
+	c.ended = why
 	if c.done != nil {
 		close(c.done)
 	}
 	last := c.children
-	c.children = nil
+	if last != nil {
+		c.children = nil
+	}
 	c.mu.Unlock()
 	for ch := last; ch != nil; ch = ch.before {
 		ch.end()

@@ -22,15 +22,34 @@ type attempt struct {
 	report *report       // for the observer; nil without one
 	plain  wholeBody     // of the response, if that is over with its headers
 
-	asked bool // somebody asked for its end before there was an answer
+	early bool // somebody asked for its end before there was an answer
 
 	// The context's mu guards the rest.
-	armed   bool          // it hears of its caller's end, and of its own time's
-	content bool          // what is due is the first content, and else the headers
-	within  time.Duration // how long that may take; 0 for ever
-	timer   *time.Timer   // for it, once armed
-	stop    func() bool   // ends the registration with caller; nil if there is none
-	body    *watchedBody  // of the response, while it is to be read
+	armed bool         // it hears of its caller's end, and of its own time's
+	due   due          // what must come in time
+	timer *time.Timer  // for that, once armed
+	stop  func() bool  // ends the registration with the caller; nil if there is none
+	body  *watchedBody // of the response, while it is to be read
+}
+
+// due is what an attempt waits for.
+type due uint8
+
+const (
+	dueNothing due = iota
+	dueHeaders
+	dueContent // the first
+)
+
+// within is how long what is due may take; 0 for ever. a.mu must be held.
+func (a *attempt) within() time.Duration {
+	switch a.due {
+	case dueHeaders:
+		return a.t.cfg.header
+	case dueContent:
+		return a.t.cfg.firstContent
+	}
+	return 0
 }
 
 // report is what the observer alone hears of an attempt.
@@ -71,22 +90,22 @@ func (a *attempt) Err() error {
 func (a *attempt) arm() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.armed || a.err != nil {
+	if a.armed || a.ended != endNotYet {
 		return
 	}
 	a.armed = true
 	if a.call.Context.Done() != nil {
 		a.stop = context.AfterFunc(a.call.Context, a.interrupt)
 	}
-	if a.within <= 0 {
+	left := a.within()
+	if left <= 0 {
 		return
 	}
-	left := a.within
-	if !a.content {
+	if a.due == dueHeaders {
 		left -= a.took()
 	}
 	if left <= 0 {
-		a.err = context.DeadlineExceeded
+		a.ended = endLate
 		return
 	}
 	a.timer = time.AfterFunc(left, a.interrupt)
@@ -101,17 +120,17 @@ func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.sta
 func (a *attempt) answered(more bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked = a.armed
-	inTime := (a.timer == nil || a.timer.Stop()) && a.err == nil
-	if a.within = 0; more && inTime {
-		a.within, a.content = a.t.cfg.firstContent, true
+	a.early = a.armed
+	inTime := (a.timer == nil || a.timer.Stop()) && a.ended == endNotYet
+	if a.due = dueNothing; more && inTime {
+		a.due = dueContent
 	}
-	switch {
-	case !a.armed || a.within == 0:
+	switch within := a.within(); {
+	case !a.armed || within == 0:
 	case a.timer != nil:
-		a.timer.Reset(a.within)
+		a.timer.Reset(within)
 	default:
-		a.timer = time.AfterFunc(a.within, a.interrupt)
+		a.timer = time.AfterFunc(within, a.interrupt)
 	}
 	return inTime
 }
@@ -120,8 +139,8 @@ func (a *attempt) answered(more bool) bool {
 func (a *attempt) inTime() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	timed := a.within > 0 && a.timer != nil
-	a.within = 0
+	timed := a.within() > 0 && a.timer != nil
+	a.due = dueNothing
 	return !timed || a.timer.Stop()
 }
 
@@ -130,10 +149,10 @@ func (a *attempt) inTime() bool {
 func (a *attempt) interrupt() {
 	err := a.call.Context.Err()
 	if err == nil {
-		a.end(context.DeadlineExceeded)
+		a.end(endLate)
 		return
 	}
-	a.end(err)
+	a.end(endCaller)
 	a.mu.Lock()
 	body := a.body
 	a.mu.Unlock()
@@ -183,7 +202,7 @@ func (a *attempt) watch(req *http.Request, resp *http.Response) {
 }
 
 // stalled ends the attempt because its answer does not go on.
-func (a *attempt) stalled() { a.end(context.DeadlineExceeded) }
+func (a *attempt) stalled() { a.end(endLate) }
 
 func (a *attempt) bodyEnded(v verdict) { a.tell(v) }
 
@@ -198,7 +217,7 @@ func (a *attempt) over(v verdict) {
 
 // release ends the attempt's context.
 func (a *attempt) release() {
-	a.end(context.Canceled)
+	a.end(endDone)
 	if a.stop != nil { // which nobody sets any more
 		a.stop()
 	}

@@ -136,15 +136,17 @@ func (t *breakerTransport) hold(key string, now time.Time) hold {
 }
 
 func (t *breakerTransport) enter(key string, c *call, now time.Time) bool {
-	p, ok := t.keys.get(key, now).allow()
+	got, ok := t.keys.get(key, now).allow()
 	if ok {
+		p := c.newPermit()
+		*p = got
 		c.leavePermit(p)
 	}
 	return ok
 }
 
 func (t *breakerTransport) withdraw(c *call) {
-	if p := c.takePermit(); p.in != nil {
+	if p := c.takePermit(); p != nil {
 		p.settle(outcomeCancelled, time.Time{})
 	}
 }
@@ -182,7 +184,7 @@ func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, er
 		return nil, err
 	}
 	if b := wholeIn(resp); b != nil { // as it mostly is
-		p.settle(outcomeOK, b.at)
+		p.settle(outcomeOK, b.at())
 	} else {
 		p.answered(resp)
 	}
@@ -213,29 +215,33 @@ type breakerPass struct {
 	first  permit // room for that of the first attempt
 }
 
+func (p *breakerPass) newPermit() *permit {
+	if p.first.in != nil {
+		return new(permit)
+	}
+	return &p.first
+}
+
 // again asks the breaker, unless the queue has done so for this call.
 func (p *breakerPass) again(*http.Request) error {
 	got := p.c.takePermit()
-	ok := got.in != nil
-	over := p.c.Context.Err() != nil     // nothing of it will go out
-	if ok && (over || got.in.b != p.b) { // the queue asked about another key
+	over := p.c.Context.Err() != nil             // nothing of it will go out
+	if got != nil && (over || got.in.b != p.b) { // the queue asked about another key
 		got.settle(outcomeCancelled, time.Time{})
-		ok = false
+		got = nil
 	}
 	if over {
 		return contextError(p.c.Context)
 	}
-	if !ok {
-		if got, ok = p.b.allow(); !ok {
+	if got == nil {
+		own, ok := p.b.allow()
+		if !ok {
 			return p.b.refusal()
 		}
+		got = p.newPermit()
+		*got = own
 	}
-	out := &p.first
-	if out.in != nil {
-		out = new(permit)
-	}
-	*out = got
-	p.permit.Store(out)
+	p.permit.Store(got)
 	if got.probe != nil {
 		p.b.tellChanges() // of the queue's asking too, which had a lock
 	}

@@ -30,7 +30,7 @@ type call struct {
 	url    *url.URL   // of which key is
 	key    string
 	gates  []gate  // outermost first
-	permit permit  // what the queue took from the holder on the call's behalf
+	permit *permit // what the queue took from the holder on the call's behalf
 	space  [2]gate // gates' first array
 }
 

@@ -57,17 +57,17 @@ func (c *call) take() []gate {
 
 // leavePermit leaves p, which the queue took from the holder, for the layer inside
 // that will ask for it.
-func (c *call) leavePermit(p permit) {
+func (c *call) leavePermit(p *permit) {
 	c.lock()
 	c.permit = p
 	c.unlock()
 }
 
-// takePermit returns what leavePermit left, once.
-func (c *call) takePermit() permit {
+// takePermit returns what leavePermit left, once, or nil.
+func (c *call) takePermit() *permit {
 	c.lock()
 	p := c.permit
-	c.permit = permit{}
+	c.permit = nil
 	c.unlock()
 	return p
 }

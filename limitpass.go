@@ -13,69 +13,80 @@ import (
 type limitPass struct {
 	t      *limitTransport
 	c      *call
-	key    string
-	cost   int           // of the rate limit
-	charge *charge       // in tokens of the model, if that matters
-	waited time.Duration // for the last turn
+	cost   int     // of the rate limit
+	charge *charge // in tokens of the model, if that matters
+	stood  *stood  // for the last turn; nil if it did not wait
 
-	// A probe that fails puts its call back into the line as if it had not left.
-	probe holdBy        // what the attempt under way asks about, if it is one
-	since time.Time     // when the wait began that goes on then; zero if none does
-	past  time.Duration // the queue's troubled time before that
+	// q is the queue of the call's key, nil until it comes there. It changes only when
+	// it was retired, which it is not while anything of the call counts there.
+	q     atomic.Pointer[queue]
+	state atomic.Uint32 // of the pass flags; the end of a body changes it from its own goroutine
 
-	// away is where the call counts as one that waits although it is not in line: it
-	// backs off. A Retry that was left behind may still set it.
-	away atomic.Pointer[queue]
-
-	// q is where the attempt under way counts; nil between attempts. The end of a
-	// body changes it from its own goroutine.
-	q atomic.Pointer[queue]
+	probe holdBy // what the attempt under way asks about, if it is a probe
 
 	// Of the attempt under way. The queue's mu guards it.
-	pass    pace.Pass
 	learned bool // the pace knows what became of it
-
-	// returned tells that RoundTrip has, while a layer further in, which sends a
-	// request several times at once, may have left a Retry behind.
-	returned atomic.Bool
+	pass    pace.Pass
 
 	own call // for use as c when this layer is the outermost, as it mostly is
+}
+
+// What the state of a limitPass says.
+const (
+	passUnderWay = 1 << iota // an attempt counts in q
+	passAway                 // the call counts as one that waits in q although it is not in line: it backs off
+	passReturned             // RoundTrip has, while a layer further in, which sends a request several times at once, may have left a Retry behind
+)
+
+// stood is how a call has waited for its turn. When that is a probe, which fails, the
+// call goes on waiting as if it had not left the line.
+type stood struct {
+	came   time.Time
+	past   time.Duration // the queue's troubled time before that
+	waited time.Duration // until the latest turn, or look
+}
+
+// waited is how long p has waited for the last turn.
+func (p *limitPass) waited() time.Duration {
+	if p.stood == nil {
+		return 0
+	}
+	return p.stood.waited
 }
 
 // again waits for a turn.
 func (p *limitPass) again(*http.Request) error {
 	p.back()
-	return p.await(time.Now())
+	return p.await(p.q.Load().key, time.Now())
 }
 
 // back ends what ended has begun for a call that is spared its probe.
 func (p *limitPass) back() {
-	if q := p.away.Swap(nil); q != nil {
-		q.awaits(-1)
+	if p.state.And(^uint32(passAway))&passAway != 0 {
+		p.q.Load().awaits(-1)
 	}
 }
 
-// await waits for a turn as of now, which has just been.
-func (p *limitPass) await(now time.Time) error {
-	p.waited = 0
-	q, err := p.t.join(p, now)
-	if err == nil {
-		p.q.Store(q)
-		if p.returned.Load() { // nobody would give it back
-			err = errAnswered
-			p.withdraw()
-			p.release(verdict{outcome: outcomeRefused, err: err})
-		}
+// await waits for a turn of key's as of now, which has just been.
+func (p *limitPass) await(key string, now time.Time) error {
+	if p.stood != nil { // which goes on
+		p.stood.waited = 0
 	}
-	if o := p.t.cfg.observer; o != nil && (p.waited > 0 || err != nil || q.news.any.Load()) {
-		p.tell(o, q, err)
+	q, err := p.t.join(p, key, now)
+	if err == nil && p.state.Or(passUnderWay)&passReturned != 0 { // nobody would give it back
+		err = errAnswered
+		p.withdraw()
+		p.release(verdict{outcome: outcomeRefused, err: err})
+	}
+	if o := p.t.cfg.observer; o != nil && (p.waited() > 0 || err != nil || q.news.any.Load()) {
+		p.tell(o, key, q, err)
 	}
 	return err
 }
 
 // tell tells o how the wait in q, nil if there was none, has ended. When o panics,
 // nobody comes for what the holder has given.
-func (p *limitPass) tell(o Observer, q *queue, err error) {
+func (p *limitPass) tell(o Observer, key string, q *queue, err error) {
 	returned := false
 	defer func() {
 		if !returned {
@@ -85,8 +96,8 @@ func (p *limitPass) tell(o Observer, q *queue, err error) {
 	if q != nil {
 		q.tellNews()
 	}
-	if p.waited > 0 || err != nil {
-		o.Observe(p.c.Context, LimitWaited{Key: p.key, Cost: p.cost, Wait: p.waited, Err: err})
+	if wait := p.waited(); wait > 0 || err != nil {
+		o.Observe(p.c.Context, LimitWaited{Key: key, Cost: p.cost, Wait: wait, Err: err})
 	}
 	returned = true
 }
@@ -101,9 +112,11 @@ func (p *limitPass) withdraw() {
 func (p *limitPass) ended(v verdict) {
 	if q := p.underWay(); q != nil && p.spares(v) {
 		q.awaits(1)
-		p.away.Store(q)
+		if p.state.Or(passAway)&passReturned != 0 { // nobody would come back
+			p.back()
+		}
 	} else {
-		p.since = time.Time{}
+		p.stood = nil
 	}
 	p.release(v)
 }
@@ -135,11 +148,24 @@ func (p *limitPass) spares(v verdict) bool {
 }
 
 // underWay returns the queue in which the attempt under way counts, or nil.
-func (p *limitPass) underWay() *queue { return p.q.Load() }
+func (p *limitPass) underWay() *queue {
+	if p.state.Load()&passUnderWay == 0 {
+		return nil
+	}
+	return p.q.Load()
+}
+
+// over is underWay, once: it is the caller's to tell the queue that the attempt is over.
+func (p *limitPass) over() *queue {
+	if p.state.And(^uint32(passUnderWay))&passUnderWay == 0 {
+		return nil
+	}
+	return p.q.Load()
+}
 
 // release gives the slot back, once, and the tokens too if nothing was sent.
 func (p *limitPass) release(v verdict) {
-	if q := p.q.Swap(nil); q != nil {
+	if q := p.over(); q != nil {
 		q.leave(p, &v)
 	}
 }
@@ -160,8 +186,8 @@ func (p *limitPass) failed(err error) { p.release(judge(p.c.Context, nil, err)) 
 // answered takes note of the answer to the attempt under way.
 func (p *limitPass) answered(resp *http.Response) {
 	if b := wholeIn(resp); b != nil { // as it mostly is
-		if q := p.q.Swap(nil); q != nil {
-			v := verdict{outcome: outcomeOK, header: resp.Header, at: b.at}
+		if q := p.over(); q != nil {
+			v := verdict{outcome: outcomeOK, header: resp.Header, at: b.at()}
 			if p.charge != nil {
 				v.usage = b.usage()
 			}
@@ -175,7 +201,7 @@ func (p *limitPass) answered(resp *http.Response) {
 	}
 	switch v := judge(p.c.Context, resp, nil); {
 	case v.outcome == outcomeOK && settled(resp):
-		if p.q.Swap(nil) == q {
+		if p.over() == q {
 			q.over(p, &v, true)
 		}
 		return

@@ -13,10 +13,10 @@ import (
 func throughQueue(tb testing.TB, opts ...LimitOption) func() {
 	c := defaultLimitConfig()
 	c.apply(1e8, 1e6, opts)
-	p := &limitPass{t: c.transport(), c: &call{Context: context.Background(), began: time.Now()}, key: "llm.test", cost: 1}
+	p := &limitPass{t: c.transport(), c: &call{Context: context.Background(), began: time.Now()}, cost: 1}
 	header := http.Header{"Content-Type": {"application/json"}, "Date": {"x"}, "X-Request-Id": {"x"}}
 	return func() {
-		if err := p.again(nil); err != nil {
+		if err := p.await("llm.test", time.Now()); err != nil {
 			tb.Fatal(err)
 		}
 		p.underWay().heard(p, header)
@@ -54,8 +54,8 @@ func TestTimeDoesNotGoBackInAQueue(t *testing.T) {
 	c.apply(1, 10, []LimitOption{MaxWait(0)})
 	limit, began := c.transport(), time.Now()
 	join := func(at time.Duration) error {
-		p := &limitPass{t: limit, c: &call{Context: context.Background(), began: began}, key: "llm.test", cost: 1}
-		_, err := limit.join(p, began.Add(at))
+		p := &limitPass{t: limit, c: &call{Context: context.Background(), began: began}, cost: 1}
+		_, err := limit.join(p, "llm.test", began.Add(at))
 		return err
 	}
 	for i := range 10 {

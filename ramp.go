@@ -32,7 +32,9 @@ const (
 func (r *ramp) went(now time.Time) {
 	r.count(now)
 	r.this++
-	r.gone++
+	if r.active() {
+		r.gone++
+	}
 }
 
 // count moves the counting on to the second of now.

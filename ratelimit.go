@@ -204,30 +204,32 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response, err error) {
 	p := t.newPass()
 	c, made := enter(c, req, &p.own)
-	p.t, p.c, p.key, p.cost = t, c, t.cfg.keyer.key(c, req), costOf(c.Context)
+	p.t, p.c, p.cost = t, c, costOf(c.Context)
 	if p.cost < 0 {
 		c.closeBody(req)
 		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
 	}
-	sent := p.weigh(req)
+	key := t.cfg.keyer.key(c, req)
+	sent := p.weigh(key, req)
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
 			p.undo(resp)
 		}
 	}()
-	if err = p.await(c.seen()); err != nil {
+	if err = p.await(key, c.seen()); err != nil {
 		returned = true
 		c.closeBody(sent)
 		return nil, err
 	}
-	if p.waited > 0 {
+	if p.waited() > 0 {
 		c.at = time.Since(c.began)
 	}
 	c.register(p)
 	resp, err = t.below.carry(c, sent)
-	p.returned.Store(true)
-	p.back()
+	if p.state.Or(passReturned)&passAway != 0 {
+		p.back()
+	}
 	if made {
 		c.leave(req, resp)
 	}

@@ -21,9 +21,7 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 // share one cursor, and net/http may go on reading the old body after RoundTrip
 // has returned.
 type replay struct {
-	ctx    context.Context
-	length int64         // the request's ContentLength
-	buffer *replayBuffer // of the caller's body, if that has no GetBody
+	call *call
 
 	mu      sync.Mutex // guards the rest, as net/http calls reopen
 	turn    int        // the attempt whose body it is; that of one that is over cannot be reopened
@@ -31,19 +29,26 @@ type replay struct {
 	first   sentBody // that of the first attempt, with the caller's body and GetBody
 }
 
-// of makes r the replay of req's body, open for the first attempt. It keeps at most
-// limit bytes of it if it has to keep them itself.
-func (r *replay) of(req *http.Request, limit int) {
-	r.ctx, r.length = req.Context(), req.ContentLength
+// of makes r the replay of the body of c's req, open for the first attempt. It keeps
+// at most limit bytes of it if it has to keep them itself.
+func (r *replay) of(c *call, req *http.Request, limit int) {
+	r.call = c
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
 	r.current = &r.first
 	r.first.rc, r.first.open, r.first.of = req.Body, req.GetBody, r
 	if req.GetBody == nil {
-		r.buffer = &replayBuffer{src: req.Body, limit: limit}
-		r.first.rc = r.buffer.open()
+		r.first.rc = (&replayBuffer{src: req.Body, limit: limit}).open()
 	}
+}
+
+// buffer returns that of the caller's body if it has no GetBody, or nil.
+func (r *replay) buffer() *replayBuffer {
+	if rd, ok := r.first.rc.(*replayReader); ok {
+		return rd.r
+	}
+	return nil
 }
 
 // has reports whether there is a body.
@@ -99,25 +104,25 @@ func (r *replay) next() error {
 
 // open takes the body from who has it and opens it again. r.mu must be held.
 func (r *replay) open() error {
-	within := forever
-	if r.buffer != nil {
+	buffer, within := r.buffer(), forever
+	if buffer != nil {
 		within = detachFor
 	}
-	if err := r.current.detach(r.ctx, within); err != nil {
+	if err := r.current.detach(r.call.Context, within); err != nil {
 		return err
 	}
 	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself
 	var rc io.ReadCloser
 	switch {
-	case r.buffer == nil:
+	case buffer == nil:
 		var err error
 		if rc, err = opened(r.first.open); err != nil {
 			return err
 		}
-	case !r.buffer.whole():
+	case !buffer.whole():
 		return errNotReplayable
 	default:
-		rc = r.buffer.open()
+		rc = buffer.open()
 	}
 	r.current = &sentBody{rc: rc, open: r.first.open, of: r, turn: r.turn}
 	return nil
@@ -125,7 +130,8 @@ func (r *replay) open() error {
 
 // possible reports whether next may succeed.
 func (r *replay) possible() bool {
-	return r.buffer == nil || r.buffer.whole()
+	buffer := r.buffer()
+	return buffer == nil || buffer.whole()
 }
 
 // finish says that there will be no other attempt: the caller's body is closed
@@ -138,8 +144,8 @@ func (r *replay) finish(failed bool) {
 	if failed && last != nil {
 		last.Close()
 	}
-	if r.buffer != nil {
-		r.buffer.finish()
+	if buffer := r.buffer(); buffer != nil {
+		buffer.finish()
 	}
 }
 
@@ -153,14 +159,15 @@ const (
 	extentOther               // more or less than its ContentLength says
 )
 
-// read returns how much was read of the body of the attempt that has just ended.
-func (r *replay) read() extent {
+// read returns how much was read of the body of the attempt that has just ended, which
+// is length bytes long by its ContentLength.
+func (r *replay) read(length int64) extent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current == nil {
 		return extentNone
 	}
-	return r.current.read(r.length)
+	return r.current.read(length)
 }
 
 // sentBody is a request body on its way to one attempt. It is read without a lock,

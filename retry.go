@@ -256,7 +256,7 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	}
 	c := &retrying{t: t, cfg: cfg, outer: outer, req: req, began: outer.at, gates: outer.take(), body: outer.newReplay()}
 	c.key = t.cfg.keyer.key(outer, req)
-	c.body.of(req, cfg.replayBuffer)
+	c.body.of(outer, req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
 	c.budget.earn()
 	defer func() { c.body.finish(err != nil) }()

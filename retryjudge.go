@@ -13,7 +13,7 @@ func (c *retryCall) judge() verdict {
 	if c.err == nil {
 		return v
 	}
-	switch read := c.body.read(); {
+	switch read := c.body.read(c.req.ContentLength); {
 	case read == extentOther: // net/http says so, or what the connection came to by it
 		c.err = errCaller{c.err}
 		v.outcome, v.err = outcomeDeclined, c.err

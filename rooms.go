@@ -24,6 +24,13 @@ func (c *call) newBreakerPass() *breakerPass {
 	return &c.rooms.breaker
 }
 
+func (c *call) newPermit() *permit {
+	if c.rooms == nil {
+		return new(permit)
+	}
+	return c.rooms.breaker.newPermit()
+}
+
 func (c *call) newReplay() *replay {
 	if c.rooms == nil {
 		return new(replay)

@@ -11,9 +11,8 @@ import (
 // waiter is a call in line.
 type waiter struct {
 	line.Place
+	*stood
 	p    *limitPass
-	came time.Time
-	past time.Duration // the queue's troubled time before it came
 	wake chan struct{} // has room for one, so that nobody waits to wake
 	shed bool          // it is to leave: more wait than can be served
 }
@@ -59,7 +58,7 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 		if w.Left() { // let go
 			return nil
 		}
-		p.waited = now.Sub(w.came)
+		w.waited = now.Sub(w.came)
 		if ended {
 			return q.ended(w, by, now)
 		}
@@ -70,15 +69,15 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 // one that it was. q.mu must be held.
 func (q *queue) waiter(p *limitPass, now time.Time) *waiter {
 	q.stand(p, now)
-	w := &waiter{p: p, came: p.since, past: p.past, wake: make(chan struct{}, 1)}
+	w := &waiter{stood: p.stood, p: p, wake: make(chan struct{}, 1)}
 	w.Place = line.Place{Began: p.c.began, Cost: p.cost, Tokens: p.reserved()}
 	return w
 }
 
 // stand begins p's wait now, unless one goes on. q.mu must be held.
 func (q *queue) stand(p *limitPass, now time.Time) {
-	if p.since.IsZero() {
-		p.since, p.past = now, q.trouble.total(now)
+	if p.stood == nil {
+		p.stood = &stood{came: now, past: q.trouble.total(now)}
 	}
 }
 
@@ -97,7 +96,10 @@ func (q *queue) ended(w *waiter, by holdBy, now time.Time) error {
 func (q *queue) letGo(now time.Time) {
 	for {
 		w := q.next(now)
-		if q.up = w; w == nil {
+		if w != q.up { // mostly none was and none is
+			q.up = w
+		}
+		if w == nil {
 			return
 		}
 		if w.p.c.Context.Err() != nil { // it would cost it a turn
@@ -106,7 +108,7 @@ func (q *queue) letGo(now time.Time) {
 		}
 		switch wait, by := q.turn(w.p, now); {
 		case wait <= 0:
-			w.p.waited = now.Sub(w.came)
+			w.waited = now.Sub(w.came)
 			q.line.Remove(w)
 			w.rouse()
 		case wait == forever && by == byNobody: // who leaves will let it go, and it need not look in vain
@@ -141,7 +143,7 @@ func (q *queue) pause(w *waiter, d time.Duration) (ended bool) {
 	defer func() {
 		q.mu.Lock()
 		if !returned && w.Left() {
-			w.p.q.Store(q)
+			w.p.state.Or(passUnderWay)
 		}
 	}()
 	q.tellNews()

@@ -34,7 +34,7 @@ func (a *attempt) whole(resp *http.Response) bool {
 	if ended {
 		resp.Body.Close()
 		if a.t.usual.Good(text) {
-			a.plain = wholeBody{text: text, judge: &a.t.usual, at: a.call.now()}
+			a.plain = wholeBody{text: text, of: a, ready: time.Since(a.call.began)}
 			resp.Body = &a.plain
 			return true
 		}
@@ -49,7 +49,7 @@ func (a *attempt) whole(resp *http.Response) bool {
 // closes has rc closed at the end of the attempt, until stop, if the base has not
 // asked for that end and so cannot end a read by itself.
 func (a *attempt) closes(rc io.ReadCloser) (stop func() bool) {
-	if a.asked || unclosable(rc) {
+	if a.early || unclosable(rc) {
 		return func() bool { return true }
 	}
 	return context.AfterFunc(a, func() { rc.Close() })
@@ -76,17 +76,20 @@ func readWhole(rc io.Reader, n int64) ([]byte, error) {
 type wholeBody struct {
 	text  []byte
 	off   int           // how much of it its reader has had
-	judge *wire.Glancer // who found it good
-	at    time.Time     // when it was all there
+	of    *attempt      // which found it good
+	ready time.Duration // when it was all there, since the call began
 }
+
+// at is when b was all there.
+func (b *wholeBody) at() time.Time { return b.of.call.began.Add(b.ready) }
 
 // verdict is that on resp, whose body b is.
 func (b *wholeBody) verdict(resp *http.Response) verdict {
-	return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: b.usage(), header: resp.Header, at: b.at}
+	return verdict{outcome: outcomeOK, status: resp.StatusCode, usage: b.usage(), header: resp.Header, at: b.at()}
 }
 
 // usage is what b says of it, which is looked for only when somebody asks.
-func (b *wholeBody) usage() wire.Usage { return b.judge.Usage(b.text) }
+func (b *wholeBody) usage() wire.Usage { return b.of.t.usual.Usage(b.text) }
 
 func (b *wholeBody) Read(p []byte) (int, error) {
 	if b.off == len(b.text) {

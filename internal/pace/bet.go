@@ -1,7 +1,5 @@
 package pace
 
-import "time"
-
 // bet is a run of refusals and what we make of it. Having cut the rate we bet that
 // the refusals will go away. If they do not, a trial decides.
 type bet struct {
@@ -55,20 +53,20 @@ const (
 )
 
 // low reports whether we send less than where the limit was found.
-func (p *Pace) low(now time.Time) bool {
+func (p *Pace) low(now instant) bool {
 	return now.After(p.changed.calm) &&
 		(p.bet.trial.on || p.free() || !p.rate.searching && p.rate.t < lowUntil && !p.farAbove(now))
 }
 
 // farAbove reports whether the cuts of a rate that went far beyond the limit have not
 // brought it near yet.
-func (p *Pace) farAbove(now time.Time) bool {
+func (p *Pace) farAbove(now instant) bool {
 	v := p.rate.value()
 	return p.bet.on && v > p.bet.rate && v > beyond*p.accepted.rate(now)
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
-func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
+func (p *Pace) suspect(now instant, a *Pass, k kind) {
 	if p.rate.searching { // what is sent while nobody waits shows only here
 		p.rate.base = max(p.rate.base, p.accepted.rate(now))
 	}
@@ -97,7 +95,7 @@ func (p *Pace) suspect(now time.Time, a *Pass, k kind) {
 }
 
 // newBet is the bet that the refusal of a begins.
-func (p *Pace) newBet(now time.Time, a *Pass, k kind) bet {
+func (p *Pace) newBet(now instant, a *Pass, k kind) bet {
 	v, accepted := p.perSecond(now), max(1, p.accepted.rate(now))
 	return bet{
 		on: true, from: *a, began: k, rate: min(v, beyond*accepted), held: min(v, 1.1*accepted),

@@ -1,7 +1,5 @@
 package pace
 
-import "time"
-
 // bucket is a token bucket as that of golang.org/x/time/rate, and does the same sums.
 // It has no lock, since its pace has none, and its time does not go back: that makes
 // it a fifth as dear, and a pace asks it several times for each attempt.
@@ -9,7 +7,7 @@ type bucket struct {
 	perSecond float64
 	burst     float64
 	tokens    float64 // at last
-	last      time.Time
+	last      instant
 }
 
 func newBucket(perSecond float64, burst int) bucket {
@@ -17,12 +15,12 @@ func newBucket(perSecond float64, burst int) bucket {
 }
 
 // level is how many tokens there are.
-func (b *bucket) level(now time.Time) float64 {
+func (b *bucket) level(now instant) float64 {
 	return min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.perSecond)
 }
 
 // take takes n tokens if they are there; less than nothing gives some back.
-func (b *bucket) take(now time.Time, n int) {
+func (b *bucket) take(now instant, n int) {
 	tokens := b.level(now) - float64(n)
 	if tokens < 0 && -tokens*1e9 >= b.perSecond { // what a nanosecond brings is not missing
 		return
@@ -31,7 +29,7 @@ func (b *bucket) take(now time.Time, n int) {
 }
 
 // set changes the speed at which b fills, and its size.
-func (b *bucket) set(now time.Time, perSecond float64, burst int) {
+func (b *bucket) set(now instant, perSecond float64, burst int) {
 	if size := float64(burst); perSecond != b.perSecond || size != b.burst {
 		b.tokens, b.last = b.level(now), now
 		b.perSecond, b.burst = perSecond, size

@@ -9,8 +9,8 @@ import (
 // change is when the rate was changed. The refusal of an attempt that was sent
 // before, or so soon afterwards that it met those at the provider, is for the old rate.
 type change struct {
-	after uint64    // the last attempt sent before
-	calm  time.Time // when those will have reached the provider
+	after uint64  // the last attempt sent before
+	calm  instant // when those will have reached the provider
 }
 
 // since reports whether a was sent at the rate of now.
@@ -21,7 +21,7 @@ func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.ca
 // what was accepted since the refusals began says so. Every attempt sent before a has
 // been refused by now or it never will be. No cut goes below deepest, since
 // refused attempts may cost capacity and then less is accepted than could be.
-func (p *Pace) cut(now time.Time, a *Pass, k kind) {
+func (p *Pace) cut(now instant, a *Pass, k kind) {
 	v := p.perSecond(now)
 	p.hold.ramped = false
 	p.says = k
@@ -54,7 +54,7 @@ const (
 )
 
 // cutFirst cuts a rate of v that was back where it was, or was never cut.
-func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
+func (p *Pace) cutFirst(now instant, a *Pass, v, measured float64) {
 	b := &p.bet
 	b.undo = found(min(b.rate, max(v, p.rate.base)), 1)
 	if p.rate.back > 0 {
@@ -72,7 +72,7 @@ func (p *Pace) cutFirst(now time.Time, a *Pass, v, measured float64) {
 
 // cutFurther cuts a rate that is still on its way back, which leads to where it held
 // before the first cut all the same.
-func (p *Pace) cutFurther(now time.Time, measured float64) {
+func (p *Pace) cutFurther(now instant, measured float64) {
 	before := cmp.Or(p.rate.back, p.rate.base)
 	p.rate = found(measured/(1-dip), p.rate.t)
 	p.rate.back = before
@@ -91,7 +91,7 @@ func (b *bet) measured(a *Pass) float64 {
 // rateChanged makes the attempts sent so far those of the old rate. So are the next
 // ones for as long as it takes until those sent before have reached the provider, and
 // for calmLeast.
-func (p *Pace) rateChanged(now time.Time) {
+func (p *Pace) rateChanged(now instant) {
 	calm := max(calmLeast, time.Duration(p.saying*1e9))
 	p.changed = change{after: p.seq, calm: now.Add(calm)}
 }
@@ -101,13 +101,13 @@ func (p *Pace) rateChanged(now time.Time) {
 const calmLeast = 100 * time.Millisecond
 
 // setRate makes r the place where the rate limit was found.
-func (p *Pace) setRate(now time.Time, r float64) {
+func (p *Pace) setRate(now instant, r float64) {
 	p.rate = found(r, 0)
 	p.applyDrained(now)
 }
 
 // applyDrained applies the rate and forgets saved tokens.
-func (p *Pace) applyDrained(now time.Time) {
+func (p *Pace) applyDrained(now instant) {
 	p.apply(now)
 	if n := int(p.bucket.level(now)); n > 0 {
 		p.bucket.take(now, n)

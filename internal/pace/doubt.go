@@ -69,7 +69,7 @@ func (s *slots) giveUp() {
 // knockWait is how long until one more attempt than there are slots may go, to see
 // whether there are more. It goes at a time of its own, and not on the heels of
 // another, which a limit on the rate would refuse for its haste.
-func (p *Pace) knockWait(now time.Time) time.Duration {
+func (p *Pace) knockWait(now instant) time.Duration {
 	s := &p.slots
 	if !s.on || s.most >= fewSlots || float64(p.InFlight()) < s.cap.base {
 		return 0

@@ -8,10 +8,13 @@ import (
 // Down tells the pace whether somebody else, a breaker, holds the calls because
 // the provider fails. What happens meanwhile says nothing about speed.
 func (p *Pace) Down(now time.Time, down bool) {
-	switch {
-	case down == p.down:
-		return
-	case down:
+	if down != p.down { // which mostly it is not
+		p.turned(p.at(now), down)
+	}
+}
+
+func (p *Pace) turned(now instant, down bool) {
+	if down {
 		p.doubtHold()
 		if now.Sub(p.hold.resumed) < flaps { // no outage, then: we were too fast
 			p.dropBet()
@@ -20,7 +23,7 @@ func (p *Pace) Down(now time.Time, down bool) {
 		}
 		p.hold = hold{after: p.seq}
 		p.downAt = now
-	default:
+	} else {
 		before := p.recent.bits << 1 // a brown-out that looked like an outage shows in them
 		p.hold = hold{failing: true, from: p.downAt}
 		p.resume(now)
@@ -33,11 +36,12 @@ const flaps = 10 * time.Second // a hold that soon after another is none of the 
 
 // Holding reports whether nothing passes, and how long until the next probe may go.
 func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
-	p.watch(now)
+	t := p.at(now)
+	p.watch(t)
 	if !p.hold.on {
 		return false, 0
 	}
-	_, wait = p.probeReady(now)
+	_, wait = p.probeReady(t)
 	return p.hold.on, wait
 }
 
@@ -51,7 +55,7 @@ func (p *Pace) Passing(now time.Time) bool {
 	if !p.recent.allFail() {
 		return true
 	}
-	lasts, ever := now.Sub(p.recent.from), p.refused+uint64(p.InFlight()) < p.seq
+	lasts, ever := p.at(now).Sub(p.recent.from), p.refused+uint64(p.InFlight()) < p.seq
 	return ever && lasts < runCounts && lasts.Seconds()*p.fastest < runPasses
 }
 
@@ -69,7 +73,7 @@ func (p *Pace) free() bool {
 // where no limit is known.
 func (p *Pace) Limits(now time.Time) (perSecond float64, inFlight int) {
 	if !p.rate.searching {
-		perSecond = p.perSecond(now)
+		perSecond = p.perSecond(p.at(now))
 	}
 	if n := min(p.slots.max(), p.slow.max()); n < math.MaxInt32 {
 		inFlight = int(n)

@@ -72,9 +72,9 @@ func TestPaceDoesNotLeapWhereFewAreSent(t *testing.T) {
 func TestPaceTakesNoHoldsForWindows(t *testing.T) {
 	for _, accepted := range []float64{1, 40} {
 		var w window
-		w.usedUp(start, 10)
-		w.usedUp(start.Add(3*time.Second), 10+accepted)
-		if got, want := w.known(start.Add(4*time.Second)), accepted > windowCount; got != want {
+		w.usedUp(longAgo, 10)
+		w.usedUp(longAgo.Add(3*time.Second), 10+accepted)
+		if got, want := w.known(longAgo.Add(4*time.Second)), accepted > windowCount; got != want {
 			t.Errorf("%v accepted between two holds: a window is known %v, want %v", accepted, got, want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestPaceTakesNoHoldsForWindows(t *testing.T) {
 func TestPaceGoesBackToTheRateOfLateAfterAnOutage(t *testing.T) {
 	p := New(Config{Start: 20})
 	p.rate = found(10, 1)
-	p.bet = bet{on: true, from: Pass{at: start, seq: 1}, last: 1, rate: 1, held: 1}
+	p.bet = bet{on: true, from: Pass{at: p.at(start), seq: 1}, last: 1, rate: 1, held: 1}
 	now := start
 	for range 30 {
 		now = now.Add(100 * time.Millisecond)
@@ -94,7 +94,7 @@ func TestPaceGoesBackToTheRateOfLateAfterAnOutage(t *testing.T) {
 	}
 	a := p.Sent(now.Add(100 * time.Millisecond))
 	p.recent.mark(&a)
-	p.cut(now, &a, rejection)
+	p.cut(p.at(now), &a, rejection)
 	p.undoCuts()
 	if got := p.rate.value(); got < 9 {
 		t.Errorf("back at %.1f/s, want the 10/s of before, and not the 1/s at which the bet began", got)
@@ -106,15 +106,16 @@ func TestPaceTriesInALullAtTheRateThatIsAllowed(t *testing.T) {
 	for _, lull := range []bool{true, false} {
 		p := New(Config{Start: 20})
 		p.rate = found(10, 1)
-		p.accepted = tally{sum: 2, at: start, from: start.Add(-time.Minute)} // per second
-		p.cycle = cycle{from: start, sent: 40}
+		now := p.at(start)
+		p.accepted = tally{sum: 2, at: now, from: now.Add(-time.Minute)} // per second
+		p.cycle = cycle{from: now, sent: 40}
 		if lull {
 			p.cycle.unheld = 30
 		}
 		p.seq = 50
-		p.bet = bet{on: true, from: Pass{at: start.Add(-5 * time.Second), seq: 1}, rate: 10, low: sample{sent: 40}}
+		p.bet = bet{on: true, from: Pass{at: now.Add(-5 * time.Second), seq: 1}, rate: 10, low: sample{sent: 40}}
 		p.bet.low.refused[rejection] = 4
-		p.beginTrial(start, &Pass{at: start, seq: 50, heldBy: byRate}, rejection)
+		p.beginTrial(now, &Pass{at: now, seq: 50, heldBy: byRate}, rejection)
 		if got := p.rate.value() > 5; got != lull {
 			t.Errorf("lull %v: on trial at %.1f/s", lull, p.rate.value())
 		}

@@ -9,22 +9,22 @@ import (
 // hold is the state in which nothing passes: one probe at a time.
 type hold struct {
 	on      bool
-	silent  bool      // because nothing was heard at all,
-	mute    time.Time // and since when; zero once a refusal was
-	failing bool      // because of failures, not of rejections
-	from    time.Time
-	after   uint64    // the last attempt sent before it began or, once it is over, ended
-	until   time.Time // when the next probe may go
-	probes  int       // how many were due so far
-	probe   Pass      // the one that is out, if its seq is not 0
+	silent  bool    // because nothing was heard at all,
+	mute    instant // and since when; zero once a refusal was
+	failing bool    // because of failures, not of rejections
+	from    instant
+	after   uint64  // the last attempt sent before it began or, once it is over, ended
+	until   instant // when the next probe may go
+	probes  int     // how many were due so far
+	probe   Pass    // the one that is out, if its seq is not 0
 
-	resumed time.Time // when the latest one ended
-	ramped  bool      // the rate still ramps up after that
+	resumed instant // when the latest one ended
+	ramped  bool    // the rate still ramps up after that
 }
 
 // mustHold reports whether the refusals up to a are a run that chance does not
 // explain, or say that the count of a window is used up.
-func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
+func (p *Pace) mustHold(now instant, a *Pass, hinted time.Duration) bool {
 	if p.cfg.Without.has(NoHold) || a.seq <= p.hold.after {
 		return false
 	}
@@ -37,7 +37,7 @@ func (p *Pace) mustHold(now time.Time, a *Pass, hinted time.Duration) bool {
 // windowUsedUp reports whether the provider names a time until which a limit per second
 // would have let many pass, and says so three times in a row. Where windows are known
 // once is enough.
-func (p *Pace) windowUsedUp(now time.Time, hinted time.Duration) bool {
+func (p *Pace) windowUsedUp(now instant, hinted time.Duration) bool {
 	refusals, many := 3, 8.0
 	if p.window.known(now) {
 		refusals, many = 1, 2
@@ -51,7 +51,7 @@ const windowLeast = 2 * time.Second
 
 // watch looks for what shows by time alone: a probe that is as good as accepted, a
 // watched attempt, and silence.
-func (p *Pace) watch(now time.Time) {
+func (p *Pace) watch(now instant) {
 	if p.slots.witnesses.n > 0 {
 		p.slots.hear(now.Add(-p.settle()))
 	}
@@ -85,13 +85,13 @@ const (
 // MayBeSlow reports whether it is for silence that nothing passes, and only for as
 // long as attempts to an unknown provider may take.
 func (p *Pace) MayBeSlow(now time.Time) bool {
-	return p.hold.on && p.hold.silent && now.Sub(p.hold.mute).Seconds() < strange
+	return p.hold.on && p.hold.silent && p.at(now).Sub(p.hold.mute).Seconds() < strange
 }
 
 // strange is for how many seconds a provider may be silent of which nothing is known.
 const strange = 60
 
-func (p *Pace) beginHold(now time.Time, o Outcome, hinted time.Duration) {
+func (p *Pace) beginHold(now instant, o Outcome, hinted time.Duration) {
 	p.undoCuts()
 	p.doubtHold()
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
@@ -136,7 +136,7 @@ func (p *Pace) undoCuts() {
 
 // nextProbe says when the next probe may go: later from one to the next, and never
 // before the time that the provider named.
-func (p *Pace) nextProbe(now time.Time, hinted time.Duration) {
+func (p *Pace) nextProbe(now instant, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
 	wait := min(max(probeEvery, probeTurns/r), probeMost, probeFirst*math.Exp2(float64(h.probes)/2))
@@ -158,7 +158,7 @@ const (
 )
 
 // probeReady is Ready while the queue is held.
-func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
+func (p *Pace) probeReady(now instant) (bool, time.Duration) {
 	h := &p.hold
 	p.heldBy = byHold
 	if h.probe.seq == 0 {
@@ -181,7 +181,7 @@ func (p *Pace) probeReady(now time.Time) (bool, time.Duration) {
 		return true, 0
 	}
 	p.resume(now)
-	return p.Ready(now)
+	return p.ready(now)
 }
 
 // silentProbe is how long a probe may be out in a silence before the next one goes.
@@ -189,7 +189,7 @@ const silentProbe = 2 * time.Second
 
 // refusedOnHold takes the refusal of a probe, or of an attempt that was out when the
 // hold began.
-func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
+func (p *Pace) refusedOnHold(now instant, a *Pass, hinted time.Duration) {
 	h := &p.hold
 	if a.seq == h.probe.seq {
 		p.nextProbe(now, hinted)
@@ -203,7 +203,7 @@ func (p *Pace) refusedOnHold(now time.Time, a *Pass, hinted time.Duration) {
 }
 
 // resume ends the hold.
-func (p *Pace) resume(now time.Time) {
+func (p *Pace) resume(now instant) {
 	if h := &p.hold; h.failing && now.Sub(h.from) > outage && p.chance() == 0 {
 		p.rate.searching = true // nothing is known for sure any more
 	}
@@ -221,7 +221,7 @@ const outage = 3 * time.Second
 
 // ramp is the share of the rate that is used after a hold: a quarter of it, doubling
 // every half second.
-func (h *hold) ramp(now time.Time) float64 {
+func (h *hold) ramp(now instant) float64 {
 	if !h.ramped {
 		return 1
 	}

@@ -91,13 +91,13 @@ const (
 )
 
 // waited is how long the head of the queue has waited since another went.
-func (p *Pace) waited(now time.Time) time.Duration {
+func (p *Pace) waited(now instant) time.Duration {
 	return min(now.Sub(p.lastSent), now.Sub(p.heldSince))
 }
 
 // used reports whether so much of the rate, but for what is refused, has been used
 // that it may grow.
-func (p *Pace) used(now time.Time) bool {
+func (p *Pace) used(now instant) bool {
 	share := p.chance()
 	if share == 0 {
 		share = p.recent.share()
@@ -106,7 +106,7 @@ func (p *Pace) used(now time.Time) bool {
 }
 
 // searchOn goes on with the search if one refusal ever has ended it: one may be chance.
-func (p *Pace) searchOn(now time.Time) {
+func (p *Pace) searchOn(now instant) {
 	if p.refused == 1 && !p.rate.searching && p.says != computed && p.seq > p.changed.after+lone && now.After(p.changed.calm) {
 		p.rate = limit{base: p.rate.value(), searching: true}
 		p.dropBet()
@@ -116,7 +116,7 @@ func (p *Pace) searchOn(now time.Time) {
 const lone = 16 // attempts without a second refusal after the first
 
 // grow moves the limit that the head of the queue waited for.
-func (p *Pace) grow(now time.Time) {
+func (p *Pace) grow(now instant) {
 	p.accepted.add(now, 1)
 	p.forget()
 	p.searchOn(now)

@@ -20,15 +20,17 @@ const (
 )
 
 func kindOf(now time.Time, o Outcome, hinted time.Duration) kind {
-	date := now.Add(hinted)
-	switch {
-	case hinted%time.Second != 0 && date.Sub(date.Round(time.Second)).Abs() > 5*time.Millisecond:
-		return computed
-	case o == Rejected:
+	if hinted%time.Second != 0 {
+		if date := now.Add(hinted); date.Sub(date.Round(time.Second)).Abs() > 5*time.Millisecond {
+			return computed
+		}
+	}
+	switch o {
+	case Rejected:
 		return rejection
-	case o == Overloaded:
+	case Overloaded:
 		return overload
-	case o == Unavailable:
+	case Unavailable:
 		return unavailable
 	}
 	return failure
@@ -86,7 +88,7 @@ const spread = 2.5
 // chance. If more are refused, the first guess is that those beyond chance are for
 // speed: the rate falls to what leaves chance alone. If that does not help, the
 // share is what has changed.
-func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
+func (p *Pace) doubtChance(now instant, a *Pass, k kind) bool {
 	l := &p.luck[k]
 	verdict := l.judge()
 	if verdict == 0 {
@@ -104,14 +106,14 @@ func (p *Pace) doubtChance(now time.Time, a *Pass, k kind) bool {
 		return false
 	}
 	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before)}
-	p.changed.calm = time.Time{} // the next refusal may cut at once
+	p.changed.calm = 0 // the next refusal may cut at once
 	l.drop()
 	return true
 }
 
 // tryChance puts a share on trial that was found to be chance. That may have been an
 // error, and a limit that is exceeded steadily looks like chance ever after.
-func (p *Pace) tryChance(now time.Time, a *Pass, k kind) {
+func (p *Pace) tryChance(now instant, a *Pass, k kind) {
 	share, v := p.luck[k].share, p.perSecond(now)
 	p.luck[k].share = 0
 	passed := v * (1 - share)

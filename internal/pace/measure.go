@@ -3,7 +3,6 @@ package pace
 import (
 	"math"
 	"math/bits"
-	"time"
 )
 
 // estimate is a smoothed mean and deviation, in seconds.
@@ -22,10 +21,10 @@ const drift = 0.02 // weight of the latest: what an estimate says is that of som
 // tally is a rate per second, smoothed over 5 s.
 type tally struct {
 	sum      float64
-	at, from time.Time
+	at, from instant
 }
 
-func (t *tally) add(now time.Time, n float64) {
+func (t *tally) add(now instant, n float64) {
 	if t.from.IsZero() {
 		t.from, t.at = now, now
 	}
@@ -33,7 +32,7 @@ func (t *tally) add(now time.Time, n float64) {
 	t.at = now
 }
 
-func (t *tally) rate(now time.Time) float64 {
+func (t *tally) rate(now instant) float64 {
 	age := max(0.5, now.Sub(t.from).Seconds())
 	return t.sum * math.Exp(-now.Sub(t.at).Seconds()/5) / (1 - math.Exp(-age/5))
 }
@@ -55,7 +54,7 @@ const historyLen = 64
 type history struct {
 	top  uint64
 	bits uint64
-	from time.Time // when the first of the run at the end was sent
+	from instant // when the first of the run at the end was sent
 }
 
 // ago moves the history on to a, if a is later, and returns how many attempts lie
@@ -90,7 +89,7 @@ func (h *history) skip(a *Pass) {
 // At both its bucket was empty, so that this is what it replenishes, provided that
 // calls were waiting all the time.
 type cycle struct {
-	from   time.Time
+	from   instant
 	sent   float64 // attempts
 	unheld float64 // those of them that had not waited
 	start  float64 // the rate at its beginning
@@ -111,7 +110,7 @@ func (c *cycle) note(a *Pass) {
 func (c *cycle) held() bool { return c.unheld <= c.sent/5 }
 
 // rate is what was accepted per second, or infinity if that says nothing.
-func (c *cycle) rate(now time.Time) float64 {
+func (c *cycle) rate(now instant) float64 {
 	span := now.Sub(c.from).Seconds()
 	if c.void || c.sent < 20 || span < 1 || !c.held() {
 		return math.Inf(1)

@@ -43,8 +43,8 @@ func TestOddProvidersLeaveThePaceWhole(t *testing.T) {
 				t.Fatalf("seed %d, step %d: nobody is out, and none may go", seed, i)
 			}
 			perSecond, slots := p.Limits(now)
-			level := p.bucket.level(now) // which may be a hair less than nothing
-			numbers := []float64{perSecond, p.Speed(), p.Room(now, now.Add(time.Minute)), p.rate.value(), p.accepted.rate(now), p.maxFlight()}
+			level := p.bucket.level(p.at(now)) // which may be a hair less than nothing
+			numbers := []float64{perSecond, p.Speed(), p.Room(now, now.Add(time.Minute)), p.rate.value(), p.accepted.rate(p.at(now)), p.maxFlight()}
 			for _, x := range append(numbers, level) {
 				if math.IsNaN(x) || x < 0 && x != level {
 					t.Fatalf("seed %d, step %d: %v: rate %+v luck %+v", seed, i, x, p.rate, p.luck)
@@ -126,7 +126,7 @@ func TestCallersWhoLeaveDoNotLookLikeAnswers(t *testing.T) {
 func TestPaceDoesNotGrowWhileNobodyWaits(t *testing.T) {
 	const limit = 0.2 // a second
 	p, now := New(Config{Start: 20, Burst: 1, Random: func() float64 { return 0.5 }}), start
-	p.setRate(now, limit)
+	p.setRate(p.at(now), limit)
 	for range 40 { // one after the other
 		for {
 			ok, wait := p.Ready(now)
@@ -138,7 +138,7 @@ func TestPaceDoesNotGrowWhileNobodyWaits(t *testing.T) {
 		a := p.Sent(now)
 		p.Headers(now, &a)
 		p.Settled(now, &a, OK, 0)
-		p.setRate(now, limit) // which it is known to be
+		p.setRate(p.at(now), limit) // which it is known to be
 	}
 	if ok, _ := p.Ready(now); ok {
 		t.Fatal("nothing holds the next one back, who is to wait and leave")

@@ -33,9 +33,9 @@ const (
 // Pass is the receipt of an attempt that was sent. Its owner hands it back when the
 // attempt's headers come and when it is over.
 type Pass struct {
-	at     time.Time
+	at     instant
 	seq    uint64
-	flying int     // in flight when it was sent, itself included
+	flying int32   // in flight when it was sent, itself included
 	heldBy cause   // what had held it back until then
 	probe  bool    // sent while the queue was held
 	low    bool    // sent below the place where the limit was found
@@ -62,26 +62,30 @@ type Config struct {
 // found by running into it: what the provider accepted is where it lies, and from
 // there it grows again ever faster, while calls wait for it.
 type Pace struct {
-	cfg  Config
-	rate limit // attempts per second
+	cfg     Config
+	rate    limit   // attempts per second
+	refused uint64  // attempts that were not accepted
+	fastest float64 // the rate at which the latest run of refusals began
 
 	// What every attempt changes stands together: what two processors write in turn
 	// goes from one to the other by the piece of 64 bytes, and that takes most of the
-	// time that a pace costs.
-	bucket    bucket
-	cycle     cycle     // between two times at which the provider had nothing left
-	accepted  tally     // attempts that were sent and not refused
-	seq, over uint64    // attempts sent, attempts that are over
-	unheard   int       // attempts out whose answers have not begun
-	heldBy    cause     // what refused the head of the queue last
-	down      bool      // see Down
-	lastSent  time.Time // the latest attempt
-	tokens    float64   // that the attempts so far were taken to cost
+	// time that a pace costs. The first two of these are what changes when it is sent.
+	bucket   bucket
+	accepted tally   // attempts that were sent and not refused
+	lastSent instant // the latest attempt
 
+	cycle      cycle   // between two times at which the provider had nothing left
+	seq        uint64  // attempts sent
+	silentFrom instant // the first attempt since anything was heard, or nothing was out
+	unheard    int32   // attempts out whose answers have not begun
+	heldBy     cause   // what refused the head of the queue last
+	down       bool    // see Down
+
+	over              uint64 // attempts that are over
 	firstByte, answer estimate
-	silentFrom        time.Time // the first attempt since anything was heard, or nothing was out
+	tokens            float64  // that the attempts so far were taken to cost
+	slow              slowness // attempts in flight, if first bytes tell of one
 
-	slow   slowness    // attempts in flight, if first bytes tell of one
 	slots  slots       // attempts in flight, if refusals tell of a limit
 	hold   hold        // nothing passes
 	bet    bet         // what the refusals of late are about
@@ -90,14 +94,13 @@ type Pace struct {
 	window window      // between two holds
 	recent history     // of refusals, of all kinds
 
+	epoch     time.Time // when it was first told the time
 	changed   change    // of the rate, the latest
 	slowed    slowed    // by the verdict of a trial
-	refused   uint64    // attempts that were not accepted
-	fastest   float64   // the rate at which the latest run of refusals began
-	heldSince time.Time // when the head of the queue began to wait
+	heldSince instant   // when the head of the queue began to wait
 	saying    float64   // seconds that the provider takes to say no, smoothed
 	quotas    quotas    // what the provider says is left
-	downAt    time.Time
+	downAt    instant
 }
 
 // New returns a pace that knows no more than cfg.
@@ -120,7 +123,9 @@ func (p *Pace) InFlight() int { return int(p.seq - p.over) }
 
 // Ready reports whether the head of the queue may go now, and else how long it is
 // until it is worth asking again; 0 means when an attempt is over.
-func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
+func (p *Pace) Ready(now time.Time) (bool, time.Duration) { return p.ready(p.at(now)) }
+
+func (p *Pace) ready(now instant) (bool, time.Duration) {
 	p.watch(now)
 	if p.hold.on {
 		return p.probeReady(now)
@@ -155,7 +160,7 @@ func (p *Pace) Ready(now time.Time) (bool, time.Duration) {
 }
 
 // heldBack notes what the head of the queue waits for, and since when.
-func (p *Pace) heldBack(now time.Time, c cause) {
+func (p *Pace) heldBack(now instant, c cause) {
 	if p.heldBy == byNothing {
 		p.heldSince = now
 	}
@@ -163,10 +168,12 @@ func (p *Pace) heldBack(now time.Time, c cause) {
 }
 
 // Sent takes note that an attempt goes out now, after ready allowed it.
-func (p *Pace) Sent(now time.Time) Pass {
+func (p *Pace) Sent(now time.Time) Pass { return p.sent(p.at(now)) }
+
+func (p *Pace) sent(now instant) Pass {
 	p.grow(now)
 	p.seq++
-	a := Pass{at: now, seq: p.seq, flying: p.InFlight(), heldBy: p.heldBy, probe: p.hold.on, low: p.low(now)}
+	a := Pass{at: now, seq: p.seq, flying: int32(p.InFlight()), heldBy: p.heldBy, probe: p.hold.on, low: p.low(now)}
 	if a.low {
 		p.bet.low.sent++
 		p.endTrial(now)
@@ -194,7 +201,7 @@ func (p *Pace) settle() time.Duration {
 }
 
 // perSecond is the rate now.
-func (p *Pace) perSecond(now time.Time) float64 {
+func (p *Pace) perSecond(now instant) float64 {
 	r := p.learned() * p.hold.ramp(now)
 	if p.cfg.Ceiling > 0 {
 		r = min(r, p.cfg.Ceiling)
@@ -229,8 +236,8 @@ func (p *Pace) LongAnswer() time.Duration {
 
 // Earliest is the time before which nothing goes out.
 func (p *Pace) Earliest(now time.Time) time.Time {
-	if h := &p.hold; h.on && h.probe.seq == 0 && h.until.After(now) {
-		return h.until
+	if h := &p.hold; h.on && h.probe.seq == 0 {
+		return now.Add(max(0, h.until.Sub(p.at(now))))
 	}
 	return now
 }
@@ -261,7 +268,7 @@ func (p *Pace) maxFlight() float64 {
 }
 
 // apply hands the rate of this moment to the token bucket, which holds a tenth of a second.
-func (p *Pace) apply(now time.Time) {
+func (p *Pace) apply(now instant) {
 	r := p.perSecond(now)
 	burst := max(1, int(r/10))
 	if p.rate.searching {

@@ -28,6 +28,7 @@ type rig struct {
 
 type flight struct {
 	a    Pass
+	sent time.Time
 	r    reply
 	next time.Time
 }
@@ -73,7 +74,7 @@ func (r *rig) run(d time.Duration, perSecond float64) {
 }
 
 func (r *rig) send() {
-	f := flight{a: r.p.Sent(r.now), r: r.provider(r.now, r.serving)}
+	f := flight{a: r.p.Sent(r.now), sent: r.now, r: r.provider(r.now, r.serving)}
 	r.sent = append(r.sent, r.now)
 	f.next = r.now.Add(f.r.after)
 	if f.r.outcome == OK {
@@ -90,7 +91,7 @@ func (r *rig) deliver() {
 		case f.next.After(r.now):
 		case f.r.outcome == OK && !f.a.heard:
 			r.p.Headers(r.now, &f.a)
-			f.next = f.a.at.Add(f.r.after)
+			f.next = f.sent.Add(f.r.after)
 		default:
 			r.p.Settled(r.now, &f.a, f.r.outcome, f.r.hinted)
 			r.count[f.r.outcome]++
@@ -310,14 +311,14 @@ func TestPaceComesBackAfterATrialThroughAnOutage(t *testing.T) {
 	}
 	p.changed = change{after: p.seq}
 	p.rate = found(7, 0)
-	p.endTrial(r.now)
+	p.endTrial(p.at(r.now))
 	r.run(1200*time.Millisecond, 60)
-	p.suspect(r.now, &Pass{at: r.now, seq: p.seq}, rejection) // the first of the outage
+	p.suspect(p.at(r.now), &Pass{at: p.at(r.now), seq: p.seq}, rejection) // the first of the outage
 	p.Down(r.now, true)
 	r.now = r.now.Add(2 * time.Second)
 	p.Down(r.now, false)
 	r.run(3*time.Second, 60)
-	if got := p.perSecond(r.now); got < 38 {
+	if got := p.perSecond(p.at(r.now)); got < 38 {
 		t.Errorf("4 s after a trial, the outage not counted, the rate is %.1f, want nearly 45", got)
 	}
 }
@@ -342,7 +343,7 @@ func TestPaceKeepsToTheLimitItHadFoundAfterASpikeOfChance(t *testing.T) {
 
 func TestPaceGivesTheSlotOfACancelledProbeBack(t *testing.T) {
 	r := newRig(Config{}, nil)
-	r.p.beginHold(r.now, Failed, 0)
+	r.p.beginHold(r.p.at(r.now), Failed, 0)
 	r.now = r.now.Add(3 * time.Second)
 	if ok, _ := r.p.Ready(r.now); !ok {
 		t.Fatal("no probe 3 s into the hold")
@@ -557,7 +558,7 @@ func TestPaceCutsToWhatLeavesChanceAlone(t *testing.T) {
 			if a := r.p.Sent(r.now); 63-i < tt.refused {
 				l.mark(&a)
 				if i == 63 {
-					r.p.suspect(r.now, &a, rejection)
+					r.p.suspect(r.p.at(r.now), &a, rejection)
 				}
 			}
 		}
@@ -584,6 +585,11 @@ func TestPaceTakesAComputedWaitForALimit(t *testing.T) {
 		}
 		if got := kindOf(now, Rejected, tt.hinted); got != tt.want {
 			t.Errorf("%s: kind %d, want %d", tt.name, got, tt.want)
+		}
+	}
+	for o, want := range map[Outcome]kind{Overloaded: overload, Unavailable: unavailable, Failed: failure} {
+		if got := kindOf(start, o, 0); got != want {
+			t.Errorf("outcome %d: kind %d, want %d", o, got, want)
 		}
 	}
 	r := newRig(Config{}, windows(14, time.Second, true)) // slower is worse there, at first

@@ -23,8 +23,8 @@ type account struct {
 	left      float64
 	perSecond float64 // that are added
 	limit     float64
-	at, until time.Time     // until then the account is good
-	heard     time.Time     // when it was last told
+	at, until instant       // until then the account is good
+	heard     instant       // when it was last told
 	window    time.Duration // the longest time until a reset that was told
 }
 
@@ -35,17 +35,18 @@ const longest = time.Minute
 // Told takes note of what the answer to a said is left. Attempts that were sent
 // after a are not in it yet.
 func (p *Pace) Told(now time.Time, a *Pass, q Quotas) {
+	t := p.at(now)
 	if q.Requests.Known && (q.Requests.Refills || q.Requests.Reset <= longest) { // else it is no matter of pace
-		p.quotas.requests.told(now, q.Requests, float64(p.seq-a.seq))
+		p.quotas.requests.told(t, q.Requests, float64(p.seq-a.seq))
 	}
 	if q.Tokens.Known && (q.Tokens.Refills || q.Tokens.Reset <= longest) {
-		p.quotas.tokens.told(now, q.Tokens, p.tokens-a.tokens)
+		p.quotas.tokens.told(t, q.Tokens, p.tokens-a.tokens)
 	}
 }
 
 // told opens the account anew, or for another window. since is what was taken after
 // the attempt whose answer tells q.
-func (a *account) told(now time.Time, q Quota, since float64) {
+func (a *account) told(now instant, q Quota, since float64) {
 	a.fill(now)
 	reset := min(q.Reset, longest)
 	*a = account{
@@ -59,7 +60,7 @@ func (a *account) told(now time.Time, q Quota, since float64) {
 
 // fill brings the account up to now. When its time is over it is full again, and
 // good for another window if it is known how full that is and how long.
-func (a *account) fill(now time.Time) {
+func (a *account) fill(now instant) {
 	if !now.Before(a.until) {
 		if a.limit <= 0 || a.window < time.Second || now.Sub(a.heard) > 2*longest {
 			*a = account{}
@@ -75,7 +76,7 @@ func (a *account) fill(now time.Time) {
 }
 
 // wait is how long until n of it are left.
-func (a *account) wait(now time.Time, n float64) time.Duration {
+func (a *account) wait(now instant, n float64) time.Duration {
 	if a.until.IsZero() {
 		return 0
 	}
@@ -95,7 +96,7 @@ func (a *account) wait(now time.Time, n float64) time.Duration {
 // it matters what a request costs.
 func (p *Pace) TokensTight(now time.Time) bool {
 	a := &p.quotas.tokens
-	a.fill(now)
+	a.fill(p.at(now))
 	return !a.until.IsZero() && a.left < a.limit/4
 }
 
@@ -103,21 +104,26 @@ func (p *Pace) TokensTight(now time.Time) bool {
 // provider's word. One that is heavier than the limit goes when all of it is there.
 func (p *Pace) TokensWait(now time.Time, n int) time.Duration {
 	a := &p.quotas.tokens
+	if a.until.IsZero() { // as it mostly is
+		return 0
+	}
 	need := float64(n)
 	if a.limit > 0 {
 		need = min(need, a.limit)
 	}
-	return a.wait(now, need)
+	return a.wait(p.at(now), need)
 }
 
 // Spent takes note that a, which has just been sent, costs n tokens.
 func (p *Pace) Spent(now time.Time, a *Pass, n int) {
-	p.quotas.tokens.take(now, float64(n))
-	p.tokens += float64(n)
+	p.quotas.tokens.take(p.at(now), float64(n))
+	if n != 0 { // which is mostly not known
+		p.tokens += float64(n)
+	}
 	a.tokens = p.tokens
 }
 
-func (a *account) take(now time.Time, n float64) {
+func (a *account) take(now instant, n float64) {
 	if !a.until.IsZero() {
 		a.fill(now)
 		a.left -= n

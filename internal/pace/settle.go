@@ -3,12 +3,14 @@ package pace
 import "time"
 
 // Headers takes note of the first byte of an answer.
-func (p *Pace) Headers(now time.Time, a *Pass) {
+func (p *Pace) Headers(now time.Time, a *Pass) { p.headers(p.at(now), a) }
+
+func (p *Pace) headers(now instant, a *Pass) {
 	if !a.heard {
 		p.unheard--
 	}
 	a.heard = true
-	p.silentFrom = time.Time{}
+	p.silentFrom = 0
 	p.firstByte.add(now.Sub(a.at).Seconds())
 	p.credit(now)
 	if !p.cfg.Without.has(NoSlowness) {
@@ -22,6 +24,10 @@ func (p *Pace) Headers(now time.Time, a *Pass) {
 // Settled takes note that an attempt is over. hinted is how long the provider asked
 // to wait, 0 if it did not.
 func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
+	p.settled(p.at(now), a, o, hinted, kindOf(now, o, hinted))
+}
+
+func (p *Pace) settled(now instant, a *Pass, o Outcome, hinted time.Duration, k kind) {
 	p.over++
 	if !a.heard {
 		p.unheard--
@@ -41,7 +47,7 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		}
 		return
 	case Declined:
-		p.silentFrom = time.Time{}
+		p.silentFrom = 0
 		p.credit(now)
 		if p.hold.silent {
 			p.resume(now)
@@ -55,10 +61,10 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 		if o == Failed {
 			p.credit(now)
 		}
-		p.silentFrom, p.hold.mute = time.Time{}, time.Time{}
+		p.silentFrom, p.hold.mute = 0, 0
 	}
 	if !a.heard { // else it was accepted, and broke later
-		p.unanswered(now, a, o, hinted)
+		p.unanswered(now, a, o, hinted, k)
 	}
 }
 
@@ -66,13 +72,13 @@ func (p *Pace) Settled(now time.Time, a *Pass, o Outcome, hinted time.Duration) 
 const sayingDrift = 0.1
 
 // unanswered learns from an attempt that ended without an answer.
-func (p *Pace) unanswered(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
+func (p *Pace) unanswered(now instant, a *Pass, o Outcome, hinted time.Duration, k kind) {
 	if o != Unknown {
 		took := now.Sub(a.at).Seconds()
 		p.saying += sayingDrift * (took - p.saying)
 		p.slots.said(took)
 	}
-	p.refuse(now, a, o, hinted)
+	p.refuse(now, a, o, hinted, k)
 }
 
 // cancelled takes note that a's caller left.
@@ -87,21 +93,20 @@ func (p *Pace) cancelled(a *Pass) {
 
 // credit gives back the token of an attempt that was answered while no limit is
 // known and nobody waits: calls made one after the other never wait.
-func (p *Pace) credit(now time.Time) {
+func (p *Pace) credit(now instant) {
 	if p.rate.searching && p.heldBy == byNothing && p.cfg.Pool == nil {
 		p.bucket.take(now, -1) // it gets no fuller than full
 	}
 }
 
 // refuse learns from an attempt that was not accepted.
-func (p *Pace) refuse(now time.Time, a *Pass, o Outcome, hinted time.Duration) {
+func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k kind) {
 	if p.down {
 		return
 	}
 	if p.recent.mark(a); p.recent.run() == 1 {
 		p.fastest = p.perSecond(now)
 	}
-	k := kindOf(now, o, hinted)
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
 	p.refused++

@@ -14,13 +14,13 @@ import (
 type slots struct {
 	cap    limit // of the attempts that are out, some of which are already over at the provider
 	on     bool
-	says   kind      // the refusals that tell of them
-	before float64   // the rate before they were believed in
-	cut    uint64    // the last attempt sent before the latest cut
-	most   int       // no more slots than this, by the refusals
-	least  int       // no fewer than this, by the acceptances
-	shut   time.Time // until then none is free, unless an answer ends
-	under  history   // of refusals of attempts that the cap had room for
+	says   kind    // the refusals that tell of them
+	before float64 // the rate before they were believed in
+	cut    uint64  // the last attempt sent before the latest cut
+	most   int     // no more slots than this, by the refusals
+	least  int     // no fewer than this, by the acceptances
+	shut   instant // until then none is free, unless an answer ends
+	under  history // of refusals of attempts that the cap had room for
 
 	agreed int  // refusals that speak for them until they are believed in,
 	asked  Pass // and the latest one that was asked
@@ -32,12 +32,12 @@ type slots struct {
 }
 
 const (
-	agreeing  = 4  // refusals make us believe in slots; twice as many after each time that this was wrong,
-	agreeMost = 4  // doubled no more often than this
-	apartOf   = 8  // parts of an answer's time: refusals further apart than one saw other attempts served
+	agreeing  = 4   // refusals make us believe in slots; twice as many after each time that this was wrong,
+	agreeMost = 4   // doubled no more often than this
+	apartOf   = 8   // parts of an answer's time: refusals further apart than one saw other attempts served
 	manySlots = 32  // and a rate are the same thing where answers take the same time,
 	alike     = 0.1 // give or take so much of it: then their number is no evidence
-	slotsSent = 15 // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
+	slotsSent = 15  // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
 
 	// More refusals than these are not for want of a slot.
 	tooManyOf16 = 8  // of 16 attempts, before there is a cap
@@ -75,21 +75,21 @@ func (s *slots) watch(a *Pass) {
 	if s.on && s.strikes.n > 0 {
 		enough = s.strikes.fewest
 	}
-	if a.flying > enough {
+	if int(a.flying) > enough {
 		s.witnesses.add(a)
 	}
 }
 
 // settled takes note that a is over.
-func (s *slots) settled(now time.Time, a *Pass, accepted bool) {
+func (s *slots) settled(now instant, a *Pass, accepted bool) {
 	if accepted && !s.shut.IsZero() { // which mostly it is, and then nothing is written
-		s.shut = time.Time{}
+		s.shut = 0
 	}
 	s.witnesses.settled(now, a, accepted, s.trip)
 }
 
 // hear takes the evidence of the witnesses that were sent before the given time.
-func (s *slots) hear(sent time.Time) {
+func (s *slots) hear(sent instant) {
 	for i := range s.witnesses.list {
 		w := &s.witnesses.list[i]
 		if w.seq == 0 || w.at.After(sent) {
@@ -106,7 +106,7 @@ func (s *slots) hear(sent time.Time) {
 // refutedBy takes the evidence of w, which was accepted, and reports whether it shows
 // that there is no limit on the slots.
 func (s *slots) refutedBy(w *witness) bool {
-	served := w.flying - w.gone
+	served := int(w.flying) - w.gone
 	s.least = max(s.least, served)
 	if !s.on {
 		if 100*served > 101*s.most {
@@ -130,7 +130,7 @@ func (s *slots) refutedBy(w *witness) bool {
 
 // slotsExplain reports whether it was for want of a slot that a was refused, or else
 // for nothing that our speed could help. It finds and lowers the cap.
-func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
+func (p *Pace) slotsExplain(now instant, a *Pass, k kind) bool {
 	if p.cfg.Without.has(NoSlots) || p.luck[k].share > 0 {
 		return false
 	}
@@ -147,7 +147,7 @@ func (p *Pace) slotsExplain(now time.Time, a *Pass, k kind) bool {
 
 // findSlots takes the refusal of a while there is no cap, and reports whether it is the
 // last that was needed to believe in one.
-func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
+func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	s := &p.slots
 	if s.agreed == 0 {
 		s.says = k
@@ -164,7 +164,7 @@ func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
 	if s.most < fewSlots {
 		s.doubt.knocks = knocks
 	}
-	s.lower(a.flying-1, a.seq, p.seq)
+	s.lower(int(a.flying)-1, a.seq, p.seq)
 	p.backAt(max(p.bet.rate, 2*float64(s.most)/p.answer.mean)) // twice what the slots serve, so as not to be felt
 	p.dropBet()
 	p.apply(now)
@@ -173,7 +173,7 @@ func (p *Pace) findSlots(now time.Time, a *Pass, k kind, served int) bool {
 
 // refusedForSlots takes the refusal of a while the cap is on, and reports whether
 // the cap explains it.
-func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
+func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 	s, over := &p.slots, float64(a.flying) > p.slots.cap.base
 	if over {
 		s.doubt.closed()
@@ -196,7 +196,7 @@ func (p *Pace) refusedForSlots(now time.Time, a *Pass, served int) bool {
 		return false
 	case fewer || served >= s.least:
 		s.most = max(1, served)
-		s.lower(a.flying-1, a.seq, p.seq)
+		s.lower(int(a.flying)-1, a.seq, p.seq)
 	case over:
 		s.cap.t = 0
 	}

@@ -13,17 +13,18 @@ import (
 // far fewer in flight do not help, or so few are left that they cannot be what is slow,
 // the provider is just slow, and the cap goes.
 type slowness struct {
-	cap   float64 // 0 = none
+	got  int     // of the attempts of the block, how many were answered,
+	peak int     // the most attempts in flight when one of those was sent,
+	lost int     // how many were not answered,
+	from uint64  // and the first of them: they are from, from+1, ...
+	cap  float64 // 0 = none
+	full bool    // it held a call back
+
 	usual float64 // median of a block, drifting
-	full  bool    // the cap held a call back
 
-	from      uint64 // the attempts of the block are from, from+1, ...
-	got, lost int    // of those, how many were answered, and how many were not
-	peak      int    // the most attempts in flight when one of them was sent
-
-	capFrom, medianFrom float64   // those of when the cap began to fall
-	offUntil            time.Time // until then no cap is tried
-	rises               int       // blocks in a row after which the cap rose
+	capFrom, medianFrom float64 // those of when the cap began to fall
+	offUntil            instant // until then no cap is tried
+	rises               int     // blocks in a row after which the cap rose
 
 	block [blockSize]float64 // seconds to the first byte, of those that have one
 }
@@ -51,14 +52,14 @@ func (s *slowness) max() float64 {
 func (s *slowness) in(a *Pass) bool { return a.seq >= s.from && a.seq < s.from+uint64(s.size()) }
 
 // heard takes the time to the first byte of a, or that there was none.
-func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
+func (s *slowness) heard(now instant, a *Pass, answered bool, next uint64) {
 	if !s.in(a) {
 		return
 	}
 	if answered {
 		s.block[s.got] = now.Sub(a.at).Seconds()
 		s.got++
-		s.peak = max(s.peak, a.flying)
+		s.peak = max(s.peak, int(a.flying))
 	} else {
 		s.lost++
 	}
@@ -73,7 +74,7 @@ func (s *slowness) heard(now time.Time, a *Pass, answered bool, next uint64) {
 }
 
 // judge compares the median of a block with the usual one, and moves the cap.
-func (s *slowness) judge(now time.Time, median float64) {
+func (s *slowness) judge(now instant, median float64) {
 	switch {
 	case s.usual == 0:
 		s.usual = median

@@ -1,9 +1,6 @@
 package pace
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
 // trial finds out what the refusals of a bet are about: for a while we send clearly
 // less than was accepted. If it is our speed, none is refused now; if as large a share
@@ -33,7 +30,7 @@ type slowed struct {
 
 // beginTrial slows down until it is clear what refusals of a kind, the latest of them
 // that of a, are about.
-func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
+func (p *Pace) beginTrial(now instant, a *Pass, k kind) {
 	b := &p.bet
 	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
 	b.trial.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
@@ -45,7 +42,7 @@ func (p *Pace) beginTrial(now time.Time, a *Pass, k kind) {
 }
 
 // tryAt begins a trial at r attempts per second.
-func (p *Pace) tryAt(now time.Time, r float64) {
+func (p *Pace) tryAt(now instant, r float64) {
 	b := &p.bet
 	t := &b.trial
 	t.number++
@@ -57,7 +54,7 @@ func (p *Pace) tryAt(now time.Time, r float64) {
 }
 
 // endTrial decides, once enough attempts of the trial have been sent and settled.
-func (p *Pace) endTrial(now time.Time) {
+func (p *Pace) endTrial(now instant) {
 	b, t := &p.bet, &p.bet.trial
 	if !t.on {
 		return
@@ -78,7 +75,7 @@ func (p *Pace) endTrial(now time.Time) {
 }
 
 // findChance ends a trial that says that the refusals are chance.
-func (p *Pace) findChance(now time.Time) {
+func (p *Pace) findChance(now instant) {
 	t, low := p.bet.trial, p.bet.low
 	r := max(p.perSecond(now), p.bet.rate)
 	if p.seq < p.slowed.until { // that, too, was chance
@@ -96,7 +93,7 @@ func (p *Pace) findChance(now time.Time) {
 
 // findSpeed ends a trial that says that we were too fast. Unless it is the second one
 // to say so, the trouble may have ended while it went on: see wayBack.
-func (p *Pace) findSpeed(now time.Time) {
+func (p *Pace) findSpeed(now instant) {
 	t, before, held, proven := p.bet.trial, p.bet.rate, p.bet.held, p.bet.proven
 	r := max(p.perSecond(now), t.passed, credible*before)
 	second := p.slowed.from > 0

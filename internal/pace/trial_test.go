@@ -74,7 +74,7 @@ func TestPaceDecidesATrialByTheOddsOfThreeExplanations(t *testing.T) {
 	} {
 		r := onTrial(tt.sent, tt.refused)
 		p := r.p
-		p.endTrial(r.now)
+		p.endTrial(p.at(r.now))
 		if p.bet.trial.on != tt.on || p.luck[rejection].share > 0 != tt.chance || p.rate.base < 7 != tt.slower {
 			t.Errorf("%s: on trial %v at %.1f/s, chance %.2f", tt.name, p.bet.trial.on, p.rate.base, p.luck[rejection].share)
 		}
@@ -88,12 +88,12 @@ func TestPaceEndsATrialThatIsInterrupted(t *testing.T) {
 	r.provider = func(time.Time, int) reply { return answer }
 	p.seq += 60 // without a refusal
 	p.over += 60
-	p.suspect(r.now, &Pass{at: r.now, seq: p.seq, flying: 2}, rejection)
+	p.suspect(p.at(r.now), &Pass{at: p.at(r.now), seq: p.seq, flying: 2}, rejection)
 	if !p.bet.trial.on {
 		t.Error("one refusal after 60 attempts has ended the trial")
 	}
 	r.run(60*time.Second, 100)
-	if got := p.perSecond(r.now); got < 45 {
+	if got := p.perSecond(p.at(r.now)); got < 45 {
 		t.Errorf("a minute after a trial at 7/s the rate is %.1f/s, with all accepted", got)
 	}
 }
@@ -194,7 +194,7 @@ func TestPaceHoldsAtTheFirstRefusalOfAWindowThatItKnows(t *testing.T) {
 		r.run(10*time.Second, 5)
 		p := r.p
 		if known {
-			p.window = window{rate: 5, until: r.now.Add(time.Minute)}
+			p.window = window{rate: 5, until: p.at(r.now.Add(time.Minute))}
 		}
 		a := p.Sent(r.now)
 		p.Settled(r.now.Add(40*time.Millisecond), &a, Rejected, 2500*time.Millisecond)
@@ -223,7 +223,7 @@ func TestPaceDoesNotGoOnAsBeforeWhenHoldsFollowOneAnother(t *testing.T) {
 		p.Down(r.now, false)
 		r.run(tt.apart, 20)
 		p.luck[overload].share = 0.5
-		before := p.perSecond(r.now)
+		before := p.perSecond(p.at(r.now))
 		p.bet = bet{on: true, rate: before, undo: found(before, 1)}
 		p.rate = found(before/2, 0) // cut, as the run began
 		p.Down(r.now, true)
@@ -247,13 +247,13 @@ func TestPaceDoesNotGrowWhileFarMoreIsRefusedThanChanceExplains(t *testing.T) {
 		for i := range 200 {
 			now = now.Add(25 * time.Millisecond)
 			p.seq++
-			p.accepted.add(now, 1)
+			p.accepted.add(p.at(now), 1)
 			if i%5 > 0 { // four of five
-				p.accepted.add(now, -1)
-				p.recent.mark(&Pass{at: now, seq: p.seq})
+				p.accepted.add(p.at(now), -1)
+				p.recent.mark(&Pass{at: p.at(now), seq: p.seq})
 			}
 		}
-		if got, want := p.used(now), share != 0.2; got != want {
+		if got, want := p.used(p.at(now)), share != 0.2; got != want {
 			t.Errorf("chance of %v known, 0.8 refused: the rate may grow %v, want %v", share, got, want)
 		}
 	}
@@ -265,8 +265,8 @@ func TestPaceMeasuresFromTheRefusalThatEndsACleanRun(t *testing.T) {
 		r := newRig(Config{}, nil)
 		p := r.p
 		p.rate = found(10, 1)
-		p.bet = bet{on: true, from: Pass{at: start, seq: 1}, last: 1, rate: 10}
-		p.recent.mark(&Pass{at: start, seq: 1})
+		p.bet = bet{on: true, from: Pass{at: p.at(start), seq: 1}, last: 1, rate: 10}
+		p.recent.mark(&Pass{at: p.at(start), seq: 1})
 		p.seq = 1
 		for range clean { // at half the rate, as nobody asks for more
 			r.now = r.now.Add(200 * time.Millisecond)
@@ -274,7 +274,7 @@ func TestPaceMeasuresFromTheRefusalThatEndsACleanRun(t *testing.T) {
 		}
 		a := p.Sent(r.now.Add(200 * time.Millisecond))
 		p.recent.mark(&a)
-		p.cut(r.now, &a, rejection)
+		p.cut(p.at(r.now), &a, rejection)
 		if got, want := p.rate.base > 8.5, clean >= 15; got != want {
 			t.Errorf("after %d attempts without a refusal the limit is put at %.1f/s, that of before was 10/s", clean, p.rate.base)
 		}
@@ -290,7 +290,7 @@ func TestPaceSearchesAsFastAsItHears(t *testing.T) {
 		now := start
 		for range 100 { // calls wait all the time
 			now = now.Add(10 * time.Millisecond)
-			p.heldBy, p.heldSince = byRate, start
+			p.heldBy, p.heldSince = byRate, p.at(start)
 			p.Sent(now)
 		}
 		if got, slow := p.rate.base, saying == 1; slow != (got < 40) {

@@ -6,19 +6,19 @@ import "time"
 // time. Whenever its count is used up everything is refused until the next window, so
 // that from one such hold to the next exactly one count, or several, were accepted.
 type window struct {
-	from     time.Time // when the count was last used up,
-	accepted float64   // and how many attempts had been accepted by then
-	rate     float64   // accepted per second, holds included
-	until    time.Time // later than this the rate means nothing
+	from     instant // when the count was last used up,
+	accepted float64 // and how many attempts had been accepted by then
+	rate     float64 // accepted per second, holds included
+	until    instant // later than this the rate means nothing
 }
 
 // windowCount is the least count of a window: two holds with less accepted between them
 // are no two windows.
 const windowCount = 4
 
-func (w *window) known(now time.Time) bool { return w.rate > 0 && now.Before(w.until) }
+func (w *window) known(now instant) bool { return w.rate > 0 && now.Before(w.until) }
 
-func (w *window) usedUp(now time.Time, accepted float64) {
+func (w *window) usedUp(now instant, accepted float64) {
 	span := now.Sub(w.from)
 	w.rate = 0
 	if !w.from.IsZero() && span < 2*time.Minute && accepted-w.accepted >= windowCount {

@@ -34,7 +34,7 @@ func (ws *witnesses) drop(w *witness) {
 
 // settled takes note that a is over: it is no witness if it was refused, and it had
 // left before those arrived that were sent less than trip seconds ago.
-func (ws *witnesses) settled(now time.Time, a *Pass, accepted bool, trip float64) {
+func (ws *witnesses) settled(now instant, a *Pass, accepted bool, trip float64) {
 	if ws.n == 0 {
 		return
 	}
@@ -52,9 +52,9 @@ func (ws *witnesses) settled(now time.Time, a *Pass, accepted bool, trip float64
 // say that there are fewer slots now.
 type strikes struct {
 	n      int
-	from   uint64    // the first of them,
-	latest time.Time // when the latest that counts was sent,
-	fewest int       // and the fewest that were served at the time of one
+	from   uint64  // the first of them,
+	latest instant // when the latest that counts was sent,
+	fewest int     // and the fewest that were served at the time of one
 }
 
 const strikesOut = 3 // two may be answers that nobody waits for any more, and so take a slot unseen
