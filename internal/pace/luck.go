@@ -102,7 +102,7 @@ func (p *Pace) doubtChance(now instant, a *Pass, k kind) bool {
 		l.cut, l.before = p.seq, v
 		l.since(p.seq)
 		p.rateChanged(now)
-		p.setRate(now, v*(1-share)/(1-l.share))
+		p.setRate(now, v*max(credible, (1-share)/(1-l.share)))
 		return false
 	}
 	p.bet = bet{on: verdict > 0, from: *a, rate: max(v, l.before)}

@@ -548,6 +548,7 @@ func TestPaceCutsToWhatLeavesChanceAlone(t *testing.T) {
 	}{
 		{"as many as chance explains", 16, 100},
 		{"far more", 40, 100 * (1 - 40.0/64) / (1 - 0.2)},
+		{"all", 64, 30},
 	} {
 		r := newRig(Config{}, nil)
 		r.p.rate = found(100, 1)

@@ -119,7 +119,9 @@ func (s *slots) refutedBy(w *witness) bool {
 			return true
 		}
 		s.cap.base += float64(served - s.most)
-		s.cap.t = max(s.cap.t, 2)
+		if 100*served > 101*s.most { // clearly more: what counts as served is a few off at times
+			s.cap.t = max(s.cap.t, 2)
+		}
 		s.most = served
 	}
 	if w.seq > s.strikes.from && served > s.strikes.fewest {

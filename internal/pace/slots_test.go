@@ -123,6 +123,19 @@ func someLeave(slots int, luck *rand.Rand) func(time.Time, int) reply {
 	}
 }
 
+// What counts as served is a few off at times. A slot more than were known does not prove
+// a twentieth more.
+func TestPaceDoesNotLeapForASlotMore(t *testing.T) {
+	const most = 4000
+	for _, served := range []int{most + 1, most + 200} {
+		s := slots{on: true, most: most, cap: limit{base: most, step: dip * most}}
+		s.refutedBy(&witness{Pass: Pass{seq: 1, flying: int32(served)}})
+		if got, want := s.max() > float64(served), served > most+1; got != want {
+			t.Errorf("%d served where %d were known: up to %.0f may go", served, most, s.max())
+		}
+	}
+}
+
 func TestPaceCountsTheSlotsThatWereTakenWhenItWasRefused(t *testing.T) {
 	p, now := New(Config{Start: 1000, Random: rand.Float64}), start
 	p.slots.said(0.1)
