@@ -38,6 +38,7 @@ const (
 	manySlots = 32  // and a rate are the same thing where answers take the same time,
 	alike     = 0.1 // give or take so much of it: then their number is no evidence
 	slotsSent = 15  // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
+	knockSoon = 3   // the same for a few slots at first, and twice as many after each time that one more was refused
 
 	// More refusals than these are not for want of a slot.
 	tooManyOf16 = 8  // of 16 attempts, before there is a cap
@@ -249,5 +250,9 @@ func (s *slots) lower(n int, sent, last uint64) {
 
 // grow moves the cap on by one attempt that had to wait for it, dt after the one before.
 func (s *slots) grow(dt time.Duration) {
-	s.cap.t += min(dt.Seconds()/comeback, 1.0/slotsSent)
+	sent := slotsSent
+	if s.most < fewSlots {
+		sent = min(sent, knockSoon<<min(s.doubt.shut, 4))
+	}
+	s.cap.t += min(dt.Seconds()/comeback, 1/float64(sent))
 }
