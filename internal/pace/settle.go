@@ -133,10 +133,15 @@ func (p *Pace) overloadCounts(a *Pass, k kind) bool {
 	pure := p.cfg.Breaker && a.heldBy == byNothing && of.run() == of.refused(8)
 	often := of.refused(8) >= 3 || of.refused(historyLen) >= 5
 	goesOn := b.on && b.began == k && of.refused(32) >= 3
-	if p.says != unsaid && p.says != k && !p.rate.searching {
+	if p.toldByOthers(k) {
 		often, goesOn = of.run() >= 8 || of.refused(historyLen) >= historyLen/2, false
 	}
 	return p.pushed(a) && (often && !pure || goesOn)
+}
+
+// toldByOthers reports whether a limit has been found that refuses with another kind than k.
+func (p *Pace) toldByOthers(k kind) bool {
+	return p.says != unsaid && p.says != k && !p.rate.searching
 }
 
 // pushed reports whether there was anything to overload the provider with when a was

@@ -43,6 +43,7 @@ const (
 	// More refusals than these are not for want of a slot.
 	tooManyOf16 = 8  // of 16 attempts, before there is a cap
 	underCap64  = 40 // of 64 attempts under it,
+	roomFor64   = 24 // and so many that the cap had room for, where there are many slots: their number is what a rate has out,
 	underCap16  = 4  // and of 16 under a cap of few that had room for them: it does not help
 )
 
@@ -155,7 +156,7 @@ func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	if s.agreed == 0 {
 		s.says = k
 	}
-	if k != s.says {
+	if k != s.says || k != rejection && p.toldByOthers(k) {
 		return false
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
@@ -184,6 +185,10 @@ func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 		s.under.mark(a)
 	}
 	few := s.most < fewSlots
+	if s.most > manySlots && s.under.refused(historyLen) > roomFor64 {
+		s.giveUp()
+		return false
+	}
 	if p.recent.refused(64) > underCap64 || few && s.under.refused(16) > underCap16 {
 		s.reset()
 		return false
