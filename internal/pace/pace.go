@@ -67,9 +67,10 @@ type Pace struct {
 	refused uint64  // attempts that were not accepted
 	fastest float64 // the rate at which the latest run of refusals began
 
-	// What every attempt changes stands together: what two processors write in turn
-	// goes from one to the other by the piece of 64 bytes, and that takes most of the
-	// time that a pace costs. The first two of these are what changes when it is sent.
+	// What every attempt changes stands together, up to the slow that is changed by
+	// headers: what two processors write in turn goes from one to the other by the piece
+	// of 64 bytes, and that takes most of the time that a pace costs. There are three
+	// pieces, and the first two are what changes when an attempt is sent.
 	bucket   bucket
 	accepted tally   // attempts that were sent and not refused
 	lastSent instant // the latest attempt
