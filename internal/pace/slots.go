@@ -259,7 +259,7 @@ func (s *slots) lower(n int, sent, last uint64) {
 func (s *slots) grow(dt time.Duration) {
 	sent := slotsSent
 	if s.most < fewSlots {
-		sent = min(sent, knockSoon<<min(s.doubt.shut, knockMost))
+		sent = min(sent, knockSoon<<min(s.doubt.inVain, knockMost))
 	}
 	s.cap.t += min(dt.Seconds()/comeback, 1/float64(sent))
 }
