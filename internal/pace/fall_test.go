@@ -69,7 +69,7 @@ func TestPaceDoesNotLeapWhereFewAreSent(t *testing.T) {
 }
 
 // Two holds one after the other are no two windows unless a count lies between them.
-func TestPaceTakesNoHoldsForWindows(t *testing.T) {
+func TestTwoHoldsAreNoWindowUnlessACountLiesBetween(t *testing.T) {
 	for _, accepted := range []float64{windowCount - 1, windowCount} {
 		var w window
 		w.usedUp(longAgo, 10)
