@@ -17,7 +17,7 @@ type attemptContext struct {
 	mu       sync.Mutex    // guards the rest
 	done     chan struct{} // made when it is asked for
 	children *child        // the one that was registered last
-	ended    attemptEnd    // and why
+	ended    attemptEnd    // whether it has, and why
 }
 
 // attemptEnd is why an attempt is over.
@@ -107,7 +107,7 @@ func (c *attemptContext) end(why attemptEnd) {
 		close(c.done)
 	}
 	last := c.children
-	if last != nil {
+	if last != nil { // mostly there is none, and a pointer is dear to write
 		c.children = nil
 	}
 	c.mu.Unlock()

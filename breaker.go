@@ -215,6 +215,7 @@ type breakerPass struct {
 	first  permit // room for that of the first attempt
 }
 
+// newPermit returns room for a permit, that of the first attempt while it is free.
 func (p *breakerPass) newPermit() *permit {
 	if p.first.in != nil {
 		return new(permit)

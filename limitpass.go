@@ -31,11 +31,12 @@ type limitPass struct {
 	own call // for use as c when this layer is the outermost, as it mostly is
 }
 
-// What the state of a limitPass says.
+// What the state of a limitPass says. A layer further in that sends a request several
+// times at once may have left a Retry behind when RoundTrip returns.
 const (
 	passUnderWay = 1 << iota // an attempt counts in q
-	passAway                 // the call counts as one that waits in q although it is not in line: it backs off
-	passReturned             // RoundTrip has, while a layer further in, which sends a request several times at once, may have left a Retry behind
+	passAway                 // the call backs off: it counts in q as one that waits, and is not in line
+	passReturned             // RoundTrip has returned, and nobody gives back what is taken from now on
 )
 
 // stood is how a call has waited for its turn. When that is a probe, which fails, the

@@ -167,7 +167,7 @@ func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 		hinted = min(v.wait, holdsFor)
 	}
 	q.pace.Settled(now, &p.pass, paceOutcome(v), hinted)
-	set(&q.brownOut, q.pace.Chance())
+	set(&q.brownOut, q.pace.BrownOut())
 	set(&q.passing, q.pace.Passing(now))
 	q.holding(now) // one may have begun or ended
 	q.note(now)

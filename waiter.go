@@ -11,10 +11,10 @@ import (
 // waiter is a call in line.
 type waiter struct {
 	line.Place
-	*stood
-	p    *limitPass
-	wake chan struct{} // has room for one, so that nobody waits to wake
-	shed bool          // it is to leave: more wait than can be served
+	*stood // p's
+	p      *limitPass
+	wake   chan struct{} // has room for one, so that nobody waits to wake
+	shed   bool          // it is to leave: more wait than can be served
 }
 
 func (w *waiter) rouse() {

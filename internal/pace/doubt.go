@@ -9,7 +9,7 @@ import "time"
 type doubt struct {
 	knocks int    // attempts more than there are slots that are yet to go
 	open   int    // of those that went, how many were let in
-	shut   int    // attempts more than there are slots that were refused, none let in since
+	inVain int    // attempts more than there are slots that were refused, none let in since
 	raised bool   // the number has gone up since it last went down
 	swings int    // times that it went down after that
 	alone  int    // attempts in a row, or nearly so, that were refused with no other one out,
@@ -39,13 +39,13 @@ func (d *doubt) refusedAlone(seq uint64) bool {
 // closed takes the refusal of one attempt more than there are slots.
 func (d *doubt) closed() {
 	d.knocks = max(0, d.knocks-1)
-	d.shut++
+	d.inVain++
 }
 
 // opened takes the acceptance of more than there are slots, and reports whether it
 // refutes them.
 func (d *doubt) opened() bool {
-	d.raised, d.shut = true, 0
+	d.raised, d.inVain = true, 0
 	if d.knocks == 0 {
 		return false
 	}

@@ -45,8 +45,8 @@ func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
 	return p.hold.on, wait
 }
 
-// Chance reports whether some attempts are refused however slowly they are sent.
-func (p *Pace) Chance() bool { return p.luck[overload].share > 0 || p.luck[unavailable].share > 0 }
+// BrownOut reports whether some attempts are overloaded however slowly they are sent.
+func (p *Pace) BrownOut() bool { return p.luck[overload].share > 0 || p.luck[unavailable].share > 0 }
 
 // Passing reports whether attempts pass as far as can be told: the latest refusals
 // are no run but what chance explains, or a run so short that a limit on the rate

@@ -69,12 +69,12 @@ func TestPaceDoesNotLeapWhereFewAreSent(t *testing.T) {
 }
 
 // Two holds one after the other are no two windows unless a count lies between them.
-func TestPaceTakesNoHoldsForWindows(t *testing.T) {
-	for _, accepted := range []float64{1, 40} {
+func TestTwoHoldsAreNoWindowUnlessACountLiesBetween(t *testing.T) {
+	for _, accepted := range []float64{windowCount - 1, windowCount} {
 		var w window
 		w.usedUp(longAgo, 10)
 		w.usedUp(longAgo.Add(3*time.Second), 10+accepted)
-		if got, want := w.known(longAgo.Add(4*time.Second)), accepted > windowCount; got != want {
+		if got, want := w.known(longAgo.Add(4*time.Second)), accepted >= windowCount; got != want {
 			t.Errorf("%v accepted between two holds: a window is known %v, want %v", accepted, got, want)
 		}
 	}

@@ -65,8 +65,9 @@ func (l *limit) value() float64 {
 }
 
 // advance moves t on by one attempt that had to wait for this limit, dt after the one
-// before: back at the base in 2 s or, where attempts are few, in 30 attempts or 8 s.
-// Where the limit was before nothing was refused, time counts alone: it has risen.
+// before: back at the base in 2 s or, where attempts are few, in 30 attempts, 8 s at
+// most. Well above its base the limit has risen, for nothing was refused there: from
+// then on time counts alone, but for a step that would be a leap.
 func (l *limit) advance(dt, doubling time.Duration) {
 	if l.searching {
 		l.base *= math.Exp2(min(dt, doubling).Seconds() / doubling.Seconds())
@@ -83,9 +84,9 @@ func (l *limit) advance(dt, doubling time.Duration) {
 
 const (
 	comeback     = 2.0   // s from a cut until the rate is back
-	comebackSent = 30    // attempts, if that takes longer; a refusal in so many is tolerable
+	comebackSent = 30    // attempts, if that takes longer, up to four times; a refusal in so many is tolerable
 	risen        = 2.5   // where on its way a limit has clearly risen: 10 % above its base
-	stride       = 20    // attempts at least for as far as it has come then: where few are sent each step would be a leap
+	stride       = 20    // steps at least for as far as it has come by then: where few are sent a step in time alone would be a leap
 	dip          = 0.03  // how far the rate starts below where the limit was found
 	below        = 0.985 // where the limit lies, as a share of the rate that was refused
 )

@@ -19,9 +19,12 @@ const (
 	kinds
 )
 
+// kindOf is the kind of a refusal. A wait in whole seconds, or until a whole second as
+// an HTTP date names it, nobody has worked out.
 func kindOf(now time.Time, o Outcome, hinted time.Duration) kind {
+	const slip = 5 * time.Millisecond // from reading the date to this look at the clock
 	if hinted%time.Second != 0 {
-		if date := now.Add(hinted); date.Sub(date.Round(time.Second)).Abs() > 5*time.Millisecond {
+		if date := now.Add(hinted); date.Sub(date.Round(time.Second)).Abs() > slip {
 			return computed
 		}
 	}
@@ -74,7 +77,7 @@ func (l *luck) judge() int {
 		return 0
 	case l.seen > 0 || share > min(0.95, 1.5*l.share+0.1): // 40 % where it was 20 %
 		return 1
-	case share <= l.share/4:
+	case share <= hardly*l.share:
 		return -1
 	}
 	return 0

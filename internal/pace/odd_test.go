@@ -67,7 +67,7 @@ func TestOddProvidersLeaveThePaceWhole(t *testing.T) {
 				out = append(out[:k], out[k+1:]...)
 				o := mood
 				if rnd.Float64() > purity {
-					o = Outcome(rnd.IntN(7))
+					o = Outcome(rnd.IntN(int(Cancelled) + 1))
 				}
 				if o == OK && rnd.IntN(4) > 0 {
 					p.Headers(now, a)

@@ -67,9 +67,10 @@ type Pace struct {
 	refused uint64  // attempts that were not accepted
 	fastest float64 // the rate at which the latest run of refusals began
 
-	// What every attempt changes stands together: what two processors write in turn
-	// goes from one to the other by the piece of 64 bytes, and that takes most of the
-	// time that a pace costs. The first two of these are what changes when it is sent.
+	// What every attempt changes stands together, down to the first two fields of slow:
+	// what two processors write in turn goes from one to the other by the piece of 64
+	// bytes, and that takes most of the time that a pace costs. It fills three pieces,
+	// of which the first two are what changes when an attempt is sent.
 	bucket   bucket
 	accepted tally   // attempts that were sent and not refused
 	lastSent instant // the latest attempt
@@ -78,7 +79,7 @@ type Pace struct {
 	seq        uint64  // attempts sent
 	silentFrom instant // the first attempt since anything was heard, or nothing was out
 	unheard    int32   // attempts out whose answers have not begun
-	heldBy     cause   // what refused the head of the queue last
+	heldBy     cause   // what held the head of the queue back last
 	down       bool    // see Down
 
 	over              uint64 // attempts that are over

@@ -588,11 +588,6 @@ func TestPaceTakesAComputedWaitForALimit(t *testing.T) {
 			t.Errorf("%s: kind %d, want %d", tt.name, got, tt.want)
 		}
 	}
-	for o, want := range map[Outcome]kind{Overloaded: overload, Unavailable: unavailable, Failed: failure} {
-		if got := kindOf(start, o, 0); got != want {
-			t.Errorf("outcome %d: kind %d, want %d", o, got, want)
-		}
-	}
 	r := newRig(Config{}, windows(14, time.Second, true)) // slower is worse there, at first
 	r.run(60*time.Second, 0)
 	if r.p.luck[rejection].share > 0 {

@@ -125,16 +125,25 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 	}
 }
 
+const (
+	// Fewer overloads than these say nothing about the rate.
+	overloadsOf8  = 3 // of 8 attempts
+	overloadsOf64 = 5 // or of 64,
+	overloadsOf32 = 3 // and of 32 once a bet is about them
+
+	loudRun = 8 // in a row, or half of all, are heard also where the limit is told by others
+)
+
 // overloadCounts reports whether the overload of a may be for its speed: a few of
 // them say nothing about the rate, nor do more where the limit is told by others.
 func (p *Pace) overloadCounts(a *Pass, k kind) bool {
 	of, b := &p.luck[k].recent, &p.bet
 	// A run of nothing else is for the breaker, unless it came while we pushed.
 	pure := p.cfg.Breaker && a.heldBy == byNothing && of.run() == of.refused(8)
-	often := of.refused(8) >= 3 || of.refused(historyLen) >= 5
-	goesOn := b.on && b.began == k && of.refused(32) >= 3
+	often := of.refused(8) >= overloadsOf8 || of.refused(historyLen) >= overloadsOf64
+	goesOn := b.on && b.began == k && of.refused(32) >= overloadsOf32
 	if p.toldByOthers(k) {
-		often, goesOn = of.run() >= 8 || of.refused(historyLen) >= historyLen/2, false
+		often, goesOn = of.run() >= loudRun || of.refused(historyLen) >= historyLen/2, false
 	}
 	return p.pushed(a) && (often && !pure || goesOn)
 }

@@ -35,10 +35,12 @@ const (
 	agreeing  = 4   // refusals make us believe in slots; twice as many after each time that this was wrong,
 	agreeMost = 4   // doubled no more often than this
 	apartOf   = 8   // parts of an answer's time: refusals further apart than one saw other attempts served
-	manySlots = 32  // and a rate are the same thing where answers take the same time,
-	alike     = 0.1 // give or take so much of it: then their number is no evidence
+	manySlots = 32  // more are not believed in where answers take the same time, give or take
+	alike     = 0.1 // so much of it: a limit on the rate, too, is met with as many out each time there
 	slotsSent = 15  // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
-	knockSoon = 3   // the same for a few slots at first, and twice as many after each time that one more was refused
+	knockSoon = 3   // the same for a few slots at first, and twice as many after each time that one more was refused,
+	knockMost = 4   // doubled no more often than this, which is beyond slotsSent
+	provenAt  = 2   // where on its way the cap goes on, well beyond its base, once more slots are proven
 
 	// More refusals than these are not for want of a slot.
 	tooManyOf16 = 8  // of 16 attempts, before there is a cap
@@ -111,7 +113,7 @@ func (s *slots) refutedBy(w *witness) bool {
 	served := int(w.flying) - w.gone
 	s.least = max(s.least, served)
 	if !s.on {
-		if 100*served > 101*s.most {
+		if s.clearlyMore(served) {
 			s.agreed = 0
 		}
 		return false
@@ -121,8 +123,8 @@ func (s *slots) refutedBy(w *witness) bool {
 			return true
 		}
 		s.cap.base += float64(served - s.most)
-		if 100*served > 101*s.most { // clearly more: what counts as served is a few off at times
-			s.cap.t = max(s.cap.t, 2)
+		if s.clearlyMore(served) {
+			s.cap.t = max(s.cap.t, provenAt)
 		}
 		s.most = served
 	}
@@ -131,6 +133,10 @@ func (s *slots) refutedBy(w *witness) bool {
 	}
 	return false
 }
+
+// clearlyMore reports whether more were served than there are slots by over a
+// hundredth: what counts as served is a few off at times.
+func (s *slots) clearlyMore(served int) bool { return 100*served > 101*s.most }
 
 // slotsExplain reports whether it was for want of a slot that a was refused, or else
 // for nothing that our speed could help. It finds and lowers the cap.
@@ -161,7 +167,8 @@ func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
 	same := uint64(p.recent.run()) > a.seq-s.asked.seq                 // nothing was accepted since the one before
-	if p.answer.mean == 0 || same || served > manySlots && p.answer.dev < alike*p.answer.mean || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
+	rate := served > manySlots && p.answer.dev < alike*p.answer.mean   // or might as well be
+	if p.answer.mean == 0 || same || rate || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
 		return false
 	}
 	s.on, s.before, s.under = true, p.bet.rate, history{top: p.seq} // the rate was not to blame
@@ -189,7 +196,7 @@ func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 		s.giveUp()
 		return false
 	}
-	if p.recent.refused(64) > underCap64 || few && s.under.refused(16) > underCap16 {
+	if p.recent.refused(historyLen) > underCap64 || few && s.under.refused(16) > underCap16 {
 		s.reset()
 		return false
 	}
@@ -257,7 +264,7 @@ func (s *slots) lower(n int, sent, last uint64) {
 func (s *slots) grow(dt time.Duration) {
 	sent := slotsSent
 	if s.most < fewSlots {
-		sent = min(sent, knockSoon<<min(s.doubt.shut, 4))
+		sent = min(sent, knockSoon<<min(s.doubt.inVain, knockMost))
 	}
 	s.cap.t += min(dt.Seconds()/comeback, 1/float64(sent))
 }

@@ -126,25 +126,25 @@ func someLeave(slots int, luck *rand.Rand) func(time.Time, int) reply {
 // One more than a few slots is tried soon, in case they are none, and ever more seldom
 // while it is refused.
 func TestPaceTriesOneMoreThanAFewSlotsSoon(t *testing.T) {
-	for shut, want := range map[int]int{0: 6, 1: 12, 2: 24, 3: 30, 9: 30} {
-		s := slots{on: true, most: 1, cap: limit{base: 1, step: 1}, doubt: doubt{shut: shut}}
+	for inVain, want := range map[int]int{0: 6, 1: 12, 2: 24, 3: 30, 9: 30} {
+		s := slots{on: true, most: 1, cap: limit{base: 1, step: 1}, doubt: doubt{inVain: inVain}}
 		got := 0
 		for s.max() < 2 {
 			s.grow(2 * time.Second)
 			got++
 		}
 		if got < want || got > want+1 {
-			t.Errorf("refused %d times: one more after %d attempts, want %d", shut, got, want)
+			t.Errorf("refused %d times: one more after %d attempts, want %d", inVain, got, want)
 		}
 	}
 	d := doubt{knocks: 1}
 	d.closed()
 	d.closed()
-	if d.shut != 2 {
-		t.Errorf("%d refusals of one more are counted, want 2", d.shut)
+	if d.inVain != 2 {
+		t.Errorf("%d refusals of one more are counted, want 2", d.inVain)
 	}
-	if d.opened(); d.shut != 0 {
-		t.Errorf("one more was let in, and %d refusals are counted", d.shut)
+	if d.opened(); d.inVain != 0 {
+		t.Errorf("one more was let in, and %d refusals are counted", d.inVain)
 	}
 }
 

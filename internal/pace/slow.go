@@ -13,6 +13,7 @@ import (
 // far fewer in flight do not help, or so few are left that they cannot be what is slow,
 // the provider is just slow, and the cap goes.
 type slowness struct {
+	// Every answer changes the first two: see Pace for why they come first.
 	got  int     // of the attempts of the block, how many were answered,
 	peak int     // the most attempts in flight when one of those was sent,
 	lost int     // how many were not answered,

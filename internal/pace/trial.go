@@ -15,10 +15,13 @@ type trial struct {
 }
 
 const (
-	trials     = 4   // of one bet at most: the last is at a quarter of what was accepted, or less
-	trialRate  = 0.7 // of what was accepted: low enough that a limit refuses none, and calls still go
-	trialLeast = 0.1 // of the rate, or the trial would take too long
-	soonSent   = 256 // attempts after a verdict or a cut in which another one is about the same trouble
+	trials     = 4    // of one bet at most: the last is at a quarter of what was accepted, or less
+	trialRate  = 0.7  // of what was accepted: low enough that a limit refuses none, and calls still go
+	trialLeast = 0.1  // of the rate, or the trial would take too long
+	shareMost  = 0.9  // counts as refused before it: if all were, no share could be far higher
+	spanLeast  = 0.05 // s from the refusal that the bet began with: in less, a few attempts would be any rate
+	lateBy     = 1.5  // times what a refusal takes: attempts sent since may still be refused
+	soonSent   = 256  // attempts after a verdict or a cut in which another one is about the same trouble
 )
 
 // slowed is the rate from which a trial has brought us down. A trial may err: if soon
@@ -32,7 +35,7 @@ type slowed struct {
 // that of a, are about.
 func (p *Pace) beginTrial(now instant, a *Pass, k kind) {
 	b := &p.bet
-	v, span := p.perSecond(now), max(0.05, a.at.Sub(b.from.at).Seconds())
+	v, span := p.perSecond(now), max(spanLeast, a.at.Sub(b.from.at).Seconds())
 	b.trial.passed = min(v, (float64(a.seq-b.from.seq)+1-float64(b.refused))/span)
 	if a.heldBy == byRate && p.cycle.held() { // else what was accepted is what was asked for
 		b.trial.passed = min(b.trial.passed, max(p.accepted.rate(now), credible*v))
@@ -46,7 +49,7 @@ func (p *Pace) tryAt(now instant, r float64) {
 	b := &p.bet
 	t := &b.trial
 	t.number++
-	t.on, t.share, t.sent = true, min(0.9, b.low.refused[t.about]/b.low.sent), b.low.sent
+	t.on, t.share, t.sent = true, min(shareMost, b.low.refused[t.about]/b.low.sent), b.low.sent
 	b.low = sample{}
 	p.rate = found(r, 1)
 	p.applyDrained(now)
@@ -60,7 +63,7 @@ func (p *Pace) endTrial(now instant) {
 		return
 	}
 	v := p.perSecond(now)
-	if late := v * 1.5 * p.saying; b.low.sent < late || b.undecided() { // so many may still be refused
+	if b.low.sent < v*lateBy*p.saying || b.undecided() {
 		return
 	}
 	switch refused := b.low.refused[t.about]; {
@@ -119,10 +122,10 @@ func (b *bet) worse() float64 {
 }
 
 // odds is how much more likely, as a logarithm, what the trial has shown is if the
-// share is the same as before than if hardly any is refused now.
+// share is about the same as before than if hardly any is refused now.
 func (b *bet) odds() float64 {
-	refused, share := b.low.refused[b.trial.about], 0.6*b.trial.share
-	few := share / 4
+	refused, share := b.low.refused[b.trial.about], aboutSame*b.trial.share
+	few := hardly * share
 	return refused*math.Log(share/few) + (b.low.sent-refused)*math.Log((1-share)/(1-few))
 }
 
@@ -136,11 +139,15 @@ func (b *bet) undecided() bool {
 		speed += moreByUser
 	}
 	odds, worse := b.odds(), b.worse()
-	return odds > -speed && (odds < chance || worse > -1 && worse < sure)
+	return odds > -speed && (odds < chance || worse > -slim && worse < sure)
 }
 
 const (
+	aboutSame = 0.6  // of the share before is the same share still
+	hardly    = 0.25 // of a share is hardly any of it
+
 	sure       = 3 // twenty to one
+	slim       = 1 // nearly three to one against a far higher share, before it is called the same
 	moreByUser = 3 // more for speed where the user has set one
 	more429    = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
 )

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -295,6 +296,19 @@ func TestPaceSearchesAsFastAsItHears(t *testing.T) {
 		}
 		if got, slow := p.rate.base, saying == 1; slow != (got < 40) {
 			t.Errorf("refused in %v s: %.0f/s after a second of search from 20/s", saying, got)
+		}
+	}
+}
+
+func TestPaceCanJudgeATrialBeforeWhichAllWereRefused(t *testing.T) {
+	r := onTrial(20, 20)
+	b := &r.p.bet
+	r.p.tryAt(r.p.at(r.now), 5)
+	b.low.sent = 30
+	for _, refused := range []float64{0, 15, 30} {
+		b.low.refused[rejection] = refused
+		if odds, worse := b.odds(), b.worse(); math.IsNaN(odds) || math.IsNaN(worse) {
+			t.Errorf("%v of 30 refused: odds %v for chance, %v for far more", refused, odds, worse)
 		}
 	}
 }

@@ -17,6 +17,14 @@ func besides(provider func(time.Time, int) reply, share float64, o Outcome) func
 	}
 }
 
+func TestPaceTellsTheVoicesApart(t *testing.T) {
+	for o, want := range map[Outcome]kind{Rejected: rejection, Overloaded: overload, Unavailable: unavailable, Failed: failure} {
+		if got := kindOf(start, o, 0); got != want {
+			t.Errorf("outcome %d: kind %d, want %d", o, got, want)
+		}
+	}
+}
+
 // What fails besides a limit that has a voice of its own slows nobody down, be it as
 // seldom as no trial would tell, or often.
 func TestPaceListensToTheVoiceOfTheLimit(t *testing.T) {
@@ -46,6 +54,58 @@ func TestPaceListensToTheVoiceOfTheLimit(t *testing.T) {
 		if got := float64(r.count[tt.limit]) / (60 * limit); got > 0.05 {
 			t.Errorf("the limit says %d, %.0f %% fail with %d: it refused %.2f per answer",
 				tt.limit, 100*tt.share, tt.fails, got)
+		}
+	}
+}
+
+func TestPaceHearsALongRunOfASecondVoice(t *testing.T) {
+	for _, run := range []uint64{loudRun - 1, loudRun} {
+		p := New(Config{Start: 20})
+		p.rate, p.says = found(50, 1), rejection
+		for i := range run {
+			p.luck[overload].mark(&Pass{seq: historyLen + i})
+		}
+		a := Pass{seq: historyLen + run, flying: 2, heldBy: byRate}
+		if got, want := p.overloadCounts(&a, overload), run >= loudRun; got != want {
+			t.Errorf("%d overloads in a row after a limit that says 429: they count %v, want %v", run, got, want)
+		}
+	}
+}
+
+// Once overloads have begun a bet, few of them are enough for it to go on.
+func TestPaceCountsFewOverloadsForTheBetThatTheyBegan(t *testing.T) {
+	for _, tt := range []struct {
+		began    kind
+		overload int // of the latest 32 attempts, ten apart
+		want     bool
+	}{
+		{overload, 3, true},
+		{overload, 2, false},
+		{rejection, 3, false},
+	} {
+		p := New(Config{Start: 20})
+		p.rate, p.bet = found(50, 1), bet{on: true, began: tt.began}
+		a := Pass{flying: 2, heldBy: byRate}
+		for range tt.overload {
+			a.seq += 10
+			p.luck[overload].mark(&a)
+		}
+		if got := p.overloadCounts(&a, overload); got != tt.want {
+			t.Errorf("a bet began with kind %d, and %d overloads came: they count %v, want %v", tt.began, tt.overload, got, tt.want)
+		}
+	}
+}
+
+// Nothing else was out and no call had waited: it was not refused for its speed.
+func TestPaceTakesALoneOverloadForAWordForChance(t *testing.T) {
+	for held, want := range map[cause]int{byNothing: 1, byRate: 0} {
+		p := New(Config{Start: 20})
+		p.rate, p.bet = found(50, 1), bet{on: true, from: Pass{seq: 1}, rate: 50}
+		p.heldBy = held
+		a := p.Sent(start)
+		p.Settled(start.Add(40*time.Millisecond), &a, Overloaded, 0)
+		if got := p.bet.refused; got != want {
+			t.Errorf("held by %d: %d refusals in the bet, want %d", held, got, want)
 		}
 	}
 }
