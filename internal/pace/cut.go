@@ -20,7 +20,8 @@ func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.ca
 // little, if it is the first one since the rate was back where it was; further, if
 // what was accepted since the refusals began says so. Every attempt sent before a has
 // been refused by now or it never will be. No cut goes below deepest, since
-// refused attempts may cost capacity and then less is accepted than could be.
+// refused attempts may cost capacity and then less is accepted than could be; but where
+// far more than what was accepted goes, down to near that.
 func (p *Pace) cut(now instant, a *Pass, k kind) {
 	v := p.perSecond(now)
 	p.hold.ramped = false
@@ -30,7 +31,7 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 	if first && p.recent.clean() >= cleanRun { // what was accepted until now is what we asked for
 		p.bet.renew(p.newBet(now, a, k))
 	}
-	measured := max(p.bet.measured(a), deepest*v)
+	measured := max(p.bet.measured(a), min(deepest*v, beyond*p.accepted.rate(now)))
 	switch {
 	case p.cfg.Without.has(NoMeasure):
 		p.setRate(now, v/2)

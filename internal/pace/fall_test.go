@@ -44,6 +44,18 @@ func TestPaceNeedsNoTrialOnTheWayDownFromASearch(t *testing.T) {
 	}
 }
 
+// Far above what was accepted a cut goes down to that, and not by steps.
+func TestPaceFallsAtOnceFromASearchThatWentFarBeyond(t *testing.T) {
+	r := newRig(Config{}, tokens(240, 20, 0))
+	r.run(20*time.Second, 100)
+	r.p.rate = limit{base: 1400, searching: true} // as after an outage
+	r.reset()
+	r.run(3*time.Second, 0)
+	if got := r.count[Rejected]; got > 300 {
+		t.Errorf("%d refused on the way from 1400/s down to 240/s, want at most 300", got)
+	}
+}
+
 // A provider whose refusals cost it nearly as much as answers serves nobody who goes on
 // as before: the cuts go on until something passes, also while nothing does.
 func TestPaceDoesNotKeepACostlyProviderBusyWithRefusals(t *testing.T) {

@@ -100,6 +100,7 @@ func (p *Pace) findSpeed(now instant) {
 	t, before, held, proven := p.bet.trial, p.bet.rate, p.bet.held, p.bet.proven
 	r := max(p.perSecond(now), t.passed, credible*before)
 	second := p.slowed.from > 0
+	p.says = t.about
 	p.luck[t.about].drop()
 	if !second {
 		p.slowed.from = before
