@@ -162,7 +162,7 @@ func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	if s.agreed == 0 {
 		s.says = k
 	}
-	if k != s.says || k != rejection && p.toldByOthers(k) {
+	if k != s.says || p.toldByOthers(k) {
 		return false
 	}
 	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
