@@ -39,6 +39,7 @@ func kindOf(now time.Time, o Outcome, hinted time.Duration) kind {
 // luck is what is known about the refusals of one kind.
 type luck struct {
 	recent history
+	sent   instant // when the latest of them was sent
 	from   uint64  // the attempts that it looks at are later than this
 	share  float64 // of attempts that is refused whatever we do; 0 = none known
 	seen   float64 // attempts of which that is the share; 0 once it is sure enough
@@ -55,6 +56,7 @@ func (l *luck) since(seq uint64) {
 
 // mark takes note that a was refused.
 func (l *luck) mark(a *Pass) {
+	l.sent = a.at
 	if a.seq > l.from {
 		l.recent.mark(a)
 	}

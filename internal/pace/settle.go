@@ -117,7 +117,7 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 		p.beginHold(now, o, hinted)
 	case p.cfg.Pool != nil:
 	case k != computed && !p.free() && (o == Rejected || o.overloaded()) && p.slotsExplain(now, a, k):
-	case o == Rejected, o.overloaded() && (k == computed || p.overloadCounts(a, k)):
+	case o == Rejected, o.overloaded() && (k == computed || p.overloadCounts(now, a, k)):
 		p.suspect(now, a, k)
 	case o.overloaded():
 		p.overloadedAlone(a, k)
@@ -127,17 +127,33 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 
 // overloadCounts reports whether the overload of a may be for its speed: a few of
 // them say nothing about the rate, nor do more where the limit is told by others.
-func (p *Pace) overloadCounts(a *Pass, k kind) bool {
+func (p *Pace) overloadCounts(now instant, a *Pass, k kind) bool {
 	of, b := &p.luck[k].recent, &p.bet
 	// A run of nothing else is for the breaker, unless it came while we pushed.
 	pure := p.cfg.Breaker && a.heldBy == byNothing && of.run() == of.refused(8)
 	often := of.refused(8) >= 3 || of.refused(historyLen) >= 5
 	goesOn := b.on && b.began == k && of.refused(32) >= 3
-	if p.says != unsaid && p.says != k && !p.rate.searching {
+	if p.toldByOthers(now, k) {
 		often, goesOn = of.run() >= 8 || of.refused(historyLen) >= historyLen/2, false
 	}
 	return p.pushed(a) && (often && !pure || goesOn)
 }
+
+// toldByOthers reports whether it is refusals of another kind than k that tell the limit.
+// Where it is met none of those is long in coming.
+func (p *Pace) toldByOthers(now instant, k kind) bool {
+	if p.says == unsaid || p.says == k || p.rate.searching {
+		return false
+	}
+	l := &p.luck[p.says]
+	return now.Sub(l.sent) < voiceLasts || p.seq < l.recent.top+voiceSent
+}
+
+// For so long, and so many attempts, a kind tells the limit after its latest refusal.
+const (
+	voiceLasts = 30 * time.Second
+	voiceSent  = 4 * historyLen
+)
 
 // pushed reports whether there was anything to overload the provider with when a was
 // sent: other attempts in flight, or, if any ever passed, those that had gone before, for

@@ -72,3 +72,28 @@ func TestPaceHearsASecondVoiceWhenItIsLoud(t *testing.T) {
 		}
 	}
 }
+
+// Who has said no in another way a few times, and never again, is not the one that tells
+// the limit: what is refused too often afterwards is for our speed.
+func TestPaceForgetsAVoiceThatIsSilent(t *testing.T) {
+	const limit = 50
+	for _, o := range []Outcome{Overloaded, Unavailable} {
+		inner := tokensAt(func(time.Time) float64 { return limit }, 10, 0, o)
+		strays := 3
+		r := newRig(Config{Breaker: true}, func(now time.Time, serving int) reply {
+			if now.Sub(start) > 10*time.Second && strays > 0 {
+				strays--
+				return reply{Rejected, 0, 40 * time.Millisecond, 0}
+			}
+			return inner(now, serving)
+		})
+		r.run(15*time.Second, 0.6*limit)
+		r.run(time.Minute, 1.1*limit)
+		r.reset()
+		r.run(time.Minute, 1.1*limit)
+		ok, refused := float64(r.count[OK]), float64(r.count[o])
+		if used := ok / (60 * limit); used < 0.97 || refused > 0.07*ok {
+			t.Errorf("the limit says %d: %.2f of it is used, %.2f refused per answer", o, used, refused/ok)
+		}
+	}
+}
