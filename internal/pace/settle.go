@@ -126,7 +126,8 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 }
 
 // overloadCounts reports whether the overload of a may be for its speed: a few of
-// them say nothing about the rate, nor do more where the limit is told by others.
+// them say nothing about the rate, nor do more where the limit is told by others, unless
+// half of all attempts are refused.
 func (p *Pace) overloadCounts(now instant, a *Pass, k kind) bool {
 	of, b := &p.luck[k].recent, &p.bet
 	// A run of nothing else is for the breaker, unless it came while we pushed.
@@ -134,7 +135,7 @@ func (p *Pace) overloadCounts(now instant, a *Pass, k kind) bool {
 	often := of.refused(8) >= 3 || of.refused(historyLen) >= 5
 	goesOn := b.on && b.began == k && of.refused(32) >= 3
 	if p.toldByOthers(now, k) {
-		often, goesOn = of.run() >= 8 || of.refused(historyLen) >= historyLen/2, false
+		often, goesOn = of.run() >= 8 || p.recent.refused(historyLen) >= historyLen/2, false
 	}
 	return p.pushed(a) && (often && !pure || goesOn)
 }

@@ -97,3 +97,30 @@ func TestPaceForgetsAVoiceThatIsSilent(t *testing.T) {
 		}
 	}
 }
+
+// A limit that is told in turn by all of them is met all the same.
+func TestPaceHearsALimitWithManyVoices(t *testing.T) {
+	said := []Outcome{Rejected, Overloaded, Unavailable}
+	var ok, refused int
+	for seed := range uint64(12) {
+		luck := rand.New(rand.NewPCG(seed, 6))
+		inner := tokens(1+float64(seed)/4, 1, 0)
+		r := newRig(Config{Breaker: true}, func(now time.Time, serving int) reply {
+			a := inner(now, serving)
+			if a.outcome != OK {
+				a.outcome = said[luck.IntN(len(said))]
+			}
+			return a
+		})
+		r.run(time.Minute, 0)
+		r.reset()
+		r.run(4*time.Minute, 0)
+		ok += r.count[OK]
+		for _, o := range said {
+			refused += r.count[o]
+		}
+	}
+	if float64(refused) > 0.2*float64(ok) {
+		t.Errorf("%d refused of %d answered, want a fifth at most", refused, ok)
+	}
+}
