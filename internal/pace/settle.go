@@ -135,7 +135,8 @@ const (
 )
 
 // overloadCounts reports whether the overload of a may be for its speed: a few of
-// them say nothing about the rate, nor do more where the limit is told by others.
+// them say nothing about the rate, nor do more where the limit is told by others, unless
+// half of all attempts are refused.
 func (p *Pace) overloadCounts(a *Pass, k kind) bool {
 	of, b := &p.luck[k].recent, &p.bet
 	// A run of nothing else is for the breaker, unless it came while we pushed.
@@ -143,15 +144,18 @@ func (p *Pace) overloadCounts(a *Pass, k kind) bool {
 	often := of.refused(8) >= overloadsOf8 || of.refused(historyLen) >= overloadsOf64
 	goesOn := b.on && b.began == k && of.refused(32) >= overloadsOf32
 	if p.toldByOthers(k) {
-		often, goesOn = of.run() >= loudRun || of.refused(historyLen) >= historyLen/2, false
+		often, goesOn = of.run() >= loudRun || p.recent.refused(historyLen) >= historyLen/2, false
 	}
 	return p.pushed(a) && (often && !pure || goesOn)
 }
 
-// toldByOthers reports whether a limit has been found that refuses with another kind than k.
+// toldByOthers reports whether it is refusals of another kind than k that tell the limit.
+// Once the rate is twice what it was when those were met they do not any more.
 func (p *Pace) toldByOthers(k kind) bool {
-	return p.says != unsaid && p.says != k && !p.rate.searching
+	return p.says != unsaid && p.says != k && !p.rate.searching && p.rate.value() < doubled*p.rate.base
 }
+
+const doubled = 2
 
 // pushed reports whether there was anything to overload the provider with when a was
 // sent: other attempts in flight, or, if any ever passed, those that had gone before, for

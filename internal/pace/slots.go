@@ -16,7 +16,8 @@ type slots struct {
 	on     bool
 	says   kind    // the refusals that tell of them
 	before float64 // the rate before they were believed in
-	cut    uint64  // the last attempt sent before the latest cut
+	found  uint64  // the last attempt sent before they were,
+	cut    uint64  // and before the latest cut
 	most   int     // no more slots than this, by the refusals
 	least  int     // no fewer than this, by the acceptances
 	shut   instant // until then none is free, unless an answer ends
@@ -171,7 +172,7 @@ func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	if p.answer.mean == 0 || same || rate || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
 		return false
 	}
-	s.on, s.before, s.under = true, p.bet.rate, history{top: p.seq} // the rate was not to blame
+	s.on, s.found, s.before, s.under = true, p.seq, p.bet.rate, history{top: p.seq} // the rate was not to blame
 	if s.most < fewSlots {
 		s.doubt.knocks = knocks
 	}
@@ -196,7 +197,10 @@ func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 		s.giveUp()
 		return false
 	}
-	if p.recent.refused(historyLen) > underCap64 || few && s.under.refused(16) > underCap16 {
+	if vain := few && s.under.refused(16) > underCap16; vain || p.recent.refused(historyLen) > underCap64 {
+		if vain && a.seq <= s.found+historyLen { // it never did help
+			s.doubt.wrong++
+		}
 		s.reset()
 		return false
 	}

@@ -123,6 +123,19 @@ func someLeave(slots int, luck *rand.Rand) func(time.Time, int) reply {
 	}
 }
 
+// A cap of few that does not help from the start is not believed in again as soon.
+func TestPaceDoesNotTakeAFewASecondForSlotsAgainAndAgain(t *testing.T) {
+	for _, o := range []Outcome{Rejected, Overloaded, Unavailable} {
+		r := newRig(Config{Breaker: true}, tokensAt(func(time.Time) float64 { return 1 }, 1, 0, o))
+		r.run(2*time.Minute, 0)
+		r.reset()
+		r.run(10*time.Minute, 0)
+		if ok, refused := float64(r.count[OK]), float64(r.count[o]); ok < 450 || refused > 0.15*ok {
+			t.Errorf("%d: %v answered and %v refused in 10 minutes at 1/s", o, ok, refused)
+		}
+	}
+}
+
 // One more than a few slots is tried soon, in case they are none, and ever more seldom
 // while it is refused.
 func TestPaceTriesOneMoreThanAFewSlotsSoon(t *testing.T) {

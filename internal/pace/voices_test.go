@@ -132,3 +132,55 @@ func TestPaceHearsASecondVoiceWhenItIsLoud(t *testing.T) {
 		}
 	}
 }
+
+// Who has said no in another way a few times, and never again, is not the one that tells
+// the limit: what is refused too often afterwards is for our speed.
+func TestPaceForgetsAVoiceThatIsSilent(t *testing.T) {
+	const limit = 50
+	for _, o := range []Outcome{Overloaded, Unavailable} {
+		inner := tokensAt(func(time.Time) float64 { return limit }, 10, 0, o)
+		strays := 3
+		r := newRig(Config{Breaker: true}, func(now time.Time, serving int) reply {
+			if now.Sub(start) > 10*time.Second && strays > 0 {
+				strays--
+				return reply{Rejected, 0, 40 * time.Millisecond, 0}
+			}
+			return inner(now, serving)
+		})
+		r.run(15*time.Second, 0.6*limit)
+		r.run(time.Minute, 1.1*limit)
+		r.reset()
+		r.run(time.Minute, 1.1*limit)
+		ok, refused := float64(r.count[OK]), float64(r.count[o])
+		if used := ok / (60 * limit); used < 0.97 || refused > 0.07*ok {
+			t.Errorf("the limit says %d: %.2f of it is used, %.2f refused per answer", o, used, refused/ok)
+		}
+	}
+}
+
+// A limit that is told in turn by all of them is met all the same.
+func TestPaceHearsALimitWithManyVoices(t *testing.T) {
+	said := []Outcome{Rejected, Overloaded, Unavailable}
+	var ok, refused int
+	for seed := range uint64(12) {
+		luck := rand.New(rand.NewPCG(seed, 6))
+		inner := tokens(1+float64(seed)/4, 1, 0)
+		r := newRig(Config{Breaker: true}, func(now time.Time, serving int) reply {
+			a := inner(now, serving)
+			if a.outcome != OK {
+				a.outcome = said[luck.IntN(len(said))]
+			}
+			return a
+		})
+		r.run(time.Minute, 0)
+		r.reset()
+		r.run(4*time.Minute, 0)
+		ok += r.count[OK]
+		for _, o := range said {
+			refused += r.count[o]
+		}
+	}
+	if float64(refused) > 0.2*float64(ok) {
+		t.Errorf("%d refused of %d answered, want a fifth at most", refused, ok)
+	}
+}
