@@ -65,9 +65,6 @@ func (c *call) seen() time.Time {
 	return c.began.Add(c.at)
 }
 
-// now is time.Now at half the price: it looks at one clock and not at two.
-func (c *call) now() time.Time { return c.began.Add(time.Since(c.began)) }
-
 // AfterFunc lets package context register a child with the caller's own context,
 // if that has such a method. Else every child would cost a goroutine there.
 func (c *call) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(c.Context, f) }
