@@ -91,14 +91,18 @@ func (b *bet) measured(a *Pass) float64 {
 
 // rateChanged makes the attempts sent so far those of the old rate. So are the next
 // ones for as long as it takes until those sent before have reached the provider, and
-// for calmLeast.
+// for calmLeast where that says 429.
 func (p *Pace) rateChanged(now instant) {
-	calm := max(calmLeast, time.Duration(p.saying*1e9))
+	calm := time.Duration(p.saying * 1e9)
+	if p.says == rejection || p.says == computed {
+		calm = max(calmLeast, calm)
+	}
 	p.changed = change{after: p.seq, calm: now.Add(calm)}
 }
 
 // calmLeast is the least time from one cut to the next. The last attempts before a window
-// ends are all refused, within a part of it, and tell nothing of the rate.
+// ends are all refused, within a part of it, and tell nothing of the rate. An overload is no
+// window, and while it is not cut fast enough the breaker opens.
 const calmLeast = 100 * time.Millisecond
 
 // setRate makes r the place where the rate limit was found.
