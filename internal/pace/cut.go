@@ -31,7 +31,7 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 	if first && p.recent.clean() >= cleanRun { // what was accepted until now is what we asked for
 		p.bet.renew(p.newBet(now, a, k))
 	}
-	measured := max(p.bet.measured(a), min(deepest*v, beyond*p.accepted.rate(now)))
+	measured := max(p.bet.measured(a), min(deepest*v, farBeyond*p.accepted.rate(now)))
 	switch {
 	case p.cfg.Without.has(NoMeasure):
 		p.setRate(now, v/2)
@@ -43,7 +43,8 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 }
 
 const (
-	deepest    = 0.7 // of the rate is left by the deepest cut
+	deepest    = 0.7 // of the rate is left by the deepest cut,
+	farBeyond  = 3   // or so many times what was accepted, if that is less
 	nearlyBack = 0.7 // of the way back from a cut: a refusal from there on is for the limit itself
 	cleanRun   = 15  // attempts before a refusal, none of them refused, that say only what was asked for
 	credible   = 0.3 // of the rate: if less was counted as accepted, less may have been asked for
