@@ -9,18 +9,14 @@ import (
 // to fall far below what the window allows.
 func TestPaceIsNotCutAgainAndAgainAtTheEndOfAWindow(t *testing.T) {
 	const count = 63
-	r := newRig(Config{}, func() func(time.Time, int) reply {
-		used, in := 0, int64(-1)
-		return func(now time.Time, _ int) reply {
-			if w := now.Unix(); w != in {
-				used, in = 0, w
-			}
-			if used++; used > count {
-				return reply{Rejected, 0, 15 * time.Millisecond, 0}
-			}
-			return answer
+	provider := windows(count, time.Second, false)
+	r := newRig(Config{}, func(now time.Time, serving int) reply {
+		got := provider(now, serving)
+		if got.outcome != OK {
+			got.after = 15 * time.Millisecond
 		}
-	}())
+		return got
+	})
 	r.run(20*time.Second, 0)
 	r.reset()
 	r.run(time.Minute, 0)

@@ -10,12 +10,15 @@ import (
 type kind int8
 
 const (
-	unsaid      kind = iota // none so far
-	rejection               // 429
-	overload                // 529
-	unavailable             // 503
-	failure                 // what no limit says
-	computed                // naming a wait that somebody worked out: a limit, not chance
+	unsaid kind = iota // none so far
+
+	// These may be chance:
+	rejection   // 429
+	overload    // 529
+	unavailable // 503
+
+	failure  // what no limit says
+	computed // naming a wait that somebody worked out: a limit, not chance
 	kinds
 )
 
@@ -145,8 +148,8 @@ func (l *luck) drop() { l.share, l.cut, l.before, l.upheld = 0, 0, 0, 0 }
 
 // forget drops the chances that no longer show.
 func (p *Pace) forget() {
-	for i := range p.luck {
-		l := &p.luck[i]
+	for k := rejection; k <= unavailable; k++ {
+		l := &p.luck[k]
 		if l.share > 0 && float64(p.seq-l.recent.top) > max(historyLen, 8/l.share) { // eight were due
 			l.drop()
 		}
@@ -156,8 +159,8 @@ func (p *Pace) forget() {
 // chance is the largest share of attempts that is known to be refused whatever we do.
 func (p *Pace) chance() float64 {
 	most := 0.0
-	for i := range p.luck {
-		most = max(most, p.luck[i].share)
+	for k := rejection; k <= unavailable; k++ {
+		most = max(most, p.luck[k].share)
 	}
 	return most
 }

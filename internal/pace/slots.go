@@ -46,8 +46,8 @@ const (
 	// More refusals than these are not for want of a slot.
 	tooManyOf16 = 8  // of 16 attempts, before there is a cap
 	underCap64  = 40 // of 64 attempts under it,
-	roomFor64   = 24 // and so many that the cap had room for, where there are many slots: their number is what a rate has out,
-	underCap16  = 4  // and of 16 under a cap of few that had room for them: it does not help
+	underCap16  = 4  // of 16 under a cap of few that had room for them: it does not help,
+	roomFor64   = 24 // and of 64 under one of many that had: it is but what a rate has out
 )
 
 func (s *slots) reset() { *s = slots{trip: s.trip, doubt: doubt{wrong: s.doubt.wrong}} }
@@ -193,14 +193,13 @@ func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 		s.under.mark(a)
 	}
 	few := s.most < fewSlots
-	if s.most > manySlots && s.under.refused(historyLen) > roomFor64 {
+	vain := few && s.under.refused(16) > underCap16
+	switch {
+	case vain && a.seq <= s.found+historyLen, // it never did help
+		s.most > manySlots && s.under.refused(historyLen) > roomFor64:
 		s.giveUp()
 		return false
-	}
-	if vain := few && s.under.refused(16) > underCap16; vain || p.recent.refused(historyLen) > underCap64 {
-		if vain && a.seq <= s.found+historyLen { // it never did help
-			s.doubt.wrong++
-		}
+	case vain, p.recent.refused(historyLen) > underCap64:
 		s.reset()
 		return false
 	}
