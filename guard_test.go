@@ -189,6 +189,7 @@ func TestTheCallersCancelIsNoTruncationAndNoStall(t *testing.T) {
 			if !deaf && !errors.Is(err, gone) && !errors.Is(err, context.Canceled) {
 				t.Errorf("ends in %v, want the cancel", err)
 			}
+			synctest.Wait() // what the cancel ends, it also reports
 			if e := wantEnd(t, heard, "cancelled"); e.Took != 5*time.Second {
 				t.Errorf("ended after %v, want 5s", e.Took)
 			}
@@ -204,6 +205,7 @@ func TestTheCallersDeadlineInTheMiddleSpeaksAgainstTheProvider(t *testing.T) {
 		if _, err := io.ReadAll(resp.Body); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, steady.ErrStreamTruncated) {
 			t.Errorf("ends in %v, want the deadline", err)
 		}
+		synctest.Wait() // what the deadline ends, it also reports
 		wantEnd(t, heard, "unknown")
 	})
 }

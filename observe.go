@@ -11,8 +11,9 @@ import (
 // An Observer hears what the layers decide, as they decide it.
 //
 // Observe is called on the goroutine of the request, or of whoever reads its
-// body, and holds it up, so it must not block. It may be called concurrently. No
-// layer holds a lock meanwhile. Events carry no header, no body and no URL. The
+// body, and holds it up, so it must not block. What the end of a context ends is
+// reported on a goroutine of its own, perhaps a moment after the call has returned.
+// It may be called concurrently. No layer holds a lock meanwhile. Events carry no header, no body and no URL. The
 // context is the request's, by which the events of one call can be told from those of
 // others; that of [BreakerChanged] and [PaceChanged], which are about all the calls of
 // a key, is [context.Background].
