@@ -73,6 +73,7 @@ func TestTheContextOfAnAttemptEndsWithIt(t *testing.T) {
 				if got := context.Cause(own); !errors.Is(got, tt.cause) {
 					t.Errorf("its cause is %v, want %v", got, tt.cause)
 				}
+				synctest.Wait() // the caller's end may still be on its way to the children
 				for _, ctx := range []context.Context{own, child, grandchild} {
 					select {
 					case <-ctx.Done():
@@ -80,7 +81,6 @@ func TestTheContextOfAnAttemptEndsWithIt(t *testing.T) {
 						t.Errorf("Done of %v is not closed", ctx)
 					}
 				}
-				synctest.Wait()
 				if !called || stopped() {
 					t.Errorf("AfterFunc called %v, and could be stopped afterwards", called)
 				}
