@@ -26,7 +26,7 @@ type queue struct {
 	ramp     ramp
 
 	key string
-	cfg *limitConfig
+	all *limitTransport
 
 	// When headers were read last, and when a good answer had none, in nanoseconds since
 	// epoch, which is so early that the first are read.
@@ -53,8 +53,9 @@ type queue struct {
 // forever is the wait for what no clock brings.
 const forever = time.Duration(math.MaxInt64)
 
-func newQueue(key string, cfg *limitConfig) *queue {
-	q := &queue{key: key, cfg: cfg, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
+func newQueue(key string, all *limitTransport) *queue {
+	cfg := &all.cfg
+	q := &queue{key: key, all: all, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
 	if q.pace != nil {
 		q.news.state = q.pace.State()
 	}
@@ -90,7 +91,7 @@ func (t *limitTransport) join(p *limitPass, key string, now time.Time) (*queue, 
 				return q, nil
 			}
 		}
-		if check := q.cfg.check; check != nil {
+		if check := q.all.cfg.check; check != nil {
 			if err := check(p.c.Context); err != nil { // it would wait for nothing
 				q.mu.Unlock()
 				return q, err
@@ -141,7 +142,7 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 
 // admit lets p go, unless the holder does not. q.mu must be held.
 func (q *queue) admit(p *limitPass, now time.Time) bool {
-	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
+	if q.all.cfg.holder != nil && !q.all.cfg.holder.enter(q.key, p.c, now) {
 		return false
 	}
 	q.bucket.pay(p.cost, now)
@@ -159,7 +160,7 @@ func (q *queue) admit(p *limitPass, now time.Time) bool {
 
 // full reports whether as many attempts are under way as the user allows. q.mu must
 // be held.
-func (q *queue) full() bool { return q.cfg.maxInFlight > 0 && q.inFlight >= q.cfg.maxInFlight }
+func (q *queue) full() bool { return q.all.cfg.maxInFlight > 0 && q.inFlight >= q.all.cfg.maxInFlight }
 
 // lacking returns how long until the buckets can pay for p. q.mu must be held.
 func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {

@@ -21,23 +21,23 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 // share one cursor, and net/http may go on reading the old body after RoundTrip
 // has returned.
 type replay struct {
-	call *call
+	req *http.Request // whose body it is, as it came to Retry
 
 	mu      sync.Mutex // guards the rest, as net/http calls reopen
-	turn    int        // the attempt whose body it is; that of one that is over cannot be reopened
+	begun   *sentBody  // with which the attempt under way began; no other can be reopened
 	current *sentBody
-	first   sentBody // that of the first attempt, with the caller's body and GetBody
+	first   sentBody // that of the first attempt, with the caller's body
 }
 
-// of makes r the replay of the body of c's req, open for the first attempt. It keeps
+// of makes r the replay of the body of req, open for the first attempt. It keeps
 // at most limit bytes of it if it has to keep them itself.
-func (r *replay) of(c *call, req *http.Request, limit int) {
-	r.call = c
+func (r *replay) of(req *http.Request, limit int) {
+	r.req = req
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
-	r.current = &r.first
-	r.first.rc, r.first.open, r.first.of = req.Body, req.GetBody, r
+	r.begun, r.current = &r.first, &r.first
+	r.first.rc, r.first.of = req.Body, r
 	if req.GetBody == nil {
 		r.first.rc = (&replayBuffer{src: req.Body, limit: limit}).open()
 	}
@@ -79,7 +79,7 @@ func opener(req *http.Request) func() (io.ReadCloser, error) {
 		return nil
 	}
 	if b, ok := req.Body.(*sentBody); ok {
-		return b.open
+		return b.of.req.GetBody
 	}
 	return req.GetBody
 }
@@ -98,8 +98,12 @@ func (r *replay) next() error {
 	if !r.has() {
 		return nil
 	}
-	r.turn++
-	return r.open()
+	r.begun = nil
+	if err := r.open(); err != nil {
+		return err
+	}
+	r.begun = r.current
+	return nil
 }
 
 // open takes the body from who has it and opens it again. r.mu must be held.
@@ -108,7 +112,7 @@ func (r *replay) open() error {
 	if buffer != nil {
 		within = detachFor
 	}
-	if err := r.current.detach(r.call.Context, within); err != nil {
+	if err := r.current.detach(r.req.Context(), within); err != nil {
 		return err
 	}
 	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself
@@ -116,7 +120,7 @@ func (r *replay) open() error {
 	switch {
 	case buffer == nil:
 		var err error
-		if rc, err = opened(r.first.open); err != nil {
+		if rc, err = opened(r.req.GetBody); err != nil {
 			return err
 		}
 	case !buffer.whole():
@@ -124,7 +128,7 @@ func (r *replay) open() error {
 	default:
 		rc = buffer.open()
 	}
-	r.current = &sentBody{rc: rc, open: r.first.open, of: r, turn: r.turn}
+	r.current = &sentBody{rc: rc, of: r}
 	return nil
 }
 
@@ -138,7 +142,7 @@ func (r *replay) possible() bool {
 // when the last one has done with it, which is now if that failed.
 func (r *replay) finish(failed bool) {
 	r.mu.Lock()
-	r.turn++
+	r.begun = nil
 	last := r.current
 	r.mu.Unlock()
 	if failed && last != nil {
@@ -174,9 +178,7 @@ func (r *replay) read(length int64) extent {
 // as every request is; the state tells what became of it.
 type sentBody struct {
 	rc    io.ReadCloser
-	open  func() (io.ReadCloser, error) // opens a copy; nil if none can be had
 	of    *replay
-	turn  int           // of the attempt that it belongs to
 	lent  *lentBody     // what is read in its stead, or nil
 	state atomic.Uint64 // bodyFlags, and above them how many bytes were read
 	idle  chan struct{} // told that the read that detach waits for is over; made before bodyDetached is set
@@ -196,7 +198,7 @@ func (b *sentBody) reopen() (io.ReadCloser, error) {
 	r := b.of
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if b.turn != r.turn {
+	if b != r.begun {
 		return nil, errSuperseded
 	}
 	if err := r.open(); err != nil {

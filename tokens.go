@@ -41,8 +41,8 @@ func (p *limitPass) reserved() int {
 // weigh estimates what req, of key, will cost, if that matters, and returns req with a body
 // that has not been read. Inside Retry the body is Retry's, and its length has to
 // do.
-func (p *limitPass) weigh(key string, req *http.Request) *http.Request {
-	if q := p.t.queues.peek(key); p.t.cfg.perMinute == 0 && (q == nil || !q.tight.Load()) {
+func (p *limitPass) weigh(t *limitTransport, key string, req *http.Request) *http.Request {
+	if q := t.queues.peek(key); t.cfg.perMinute == 0 && (q == nil || !q.tight.Load()) {
 		return req
 	}
 	if p.c.body != nil {
