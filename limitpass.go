@@ -58,8 +58,7 @@ func (p *limitPass) waited() time.Duration {
 // again waits for a turn.
 func (p *limitPass) again(*http.Request) error {
 	p.back()
-	q := p.q.Load()
-	return p.await(q.all, q.key, time.Now())
+	return p.await(p.q.Load(), time.Now())
 }
 
 // back ends what ended has begun for a call that is spared its probe.
@@ -69,37 +68,35 @@ func (p *limitPass) back() {
 	}
 }
 
-// await waits for a turn of key's in t as of now, which has just been.
-func (p *limitPass) await(t *limitTransport, key string, now time.Time) error {
+// await waits for a turn in q as of now, which has just been.
+func (p *limitPass) await(q *queue, now time.Time) error {
 	if p.stood != nil { // which goes on
 		p.stood.waited = 0
 	}
-	q, err := t.join(p, key, now)
+	q, err := q.join(p, now)
 	if err == nil && p.state.Or(passUnderWay)&passReturned != 0 { // nobody would give it back
 		err = errAnswered
 		p.withdraw()
 		p.release(verdict{outcome: outcomeRefused, err: err})
 	}
-	if o := t.cfg.observer; o != nil && (p.waited() > 0 || err != nil || q.news.any.Load()) {
-		p.tell(o, key, q, err)
+	if o := q.all.cfg.observer; o != nil && (p.waited() > 0 || err != nil || q.news.any.Load()) {
+		p.tell(o, q, err)
 	}
 	return err
 }
 
-// tell tells o how the wait in q, nil if there was none, has ended. When o panics,
-// nobody comes for what the holder has given.
-func (p *limitPass) tell(o Observer, key string, q *queue, err error) {
+// tell tells o how the wait in q has ended. When o panics, nobody comes for what the
+// holder has given.
+func (p *limitPass) tell(o Observer, q *queue, err error) {
 	returned := false
 	defer func() {
 		if !returned {
 			p.withdraw()
 		}
 	}()
-	if q != nil {
-		q.tellNews()
-	}
+	q.tellNews()
 	if wait := p.waited(); wait > 0 || err != nil {
-		o.Observe(p.c.Context, LimitWaited{Key: key, Cost: p.cost, Wait: wait, Err: err})
+		o.Observe(p.c.Context, LimitWaited{Key: q.key, Cost: p.cost, Wait: wait, Err: err})
 	}
 	returned = true
 }

@@ -169,7 +169,9 @@ func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 	q.pace.Settled(now, &p.pass, paceOutcome(v), hinted)
 	set(&q.brownOut, q.pace.BrownOut())
 	set(&q.passing, q.pace.Passing(now))
-	q.holding(now) // one may have begun or ended
+	if v.outcome != outcomeOK || q.trouble.by != byNobody { // else no hold has begun or ended
+		q.holding(now)
+	}
 	q.note(now)
 }
 

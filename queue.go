@@ -68,37 +68,35 @@ func newQueue(key string, all *limitTransport) *queue {
 	return q
 }
 
-// join returns when p's turn has come, and the queue of key in which it now counts
-// as in flight, which is p's. After an error it has cost nothing.
-func (t *limitTransport) join(p *limitPass, key string, now time.Time) (*queue, error) {
+// join returns when p's turn has come, and the queue in which it now counts as in
+// flight, which is p's: q, or if that was retired the one that its key has since. After
+// an error it has cost nothing.
+func (q *queue) join(p *limitPass, now time.Time) (*queue, error) {
 	if p.c.Context.Err() != nil {
-		return nil, contextError(p.c.Context)
+		return q, contextError(p.c.Context)
 	}
-	for {
-		q := t.queues.get(key, p.c.began)
-		q.mu.Lock()
-		if q.gone {
+	for q.mu.Lock(); q.gone; q.mu.Lock() {
+		q.mu.Unlock()
+		all, key := q.all, q.key
+		all.queues.drop(key, q)
+		q = all.queues.get(key, p.c.began)
+	}
+	if p.q.Load() != q {
+		p.q.Store(q)
+	}
+	if q.line.Len() == 0 {
+		if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
 			q.mu.Unlock()
-			t.queues.drop(key, q)
-			continue
+			return q, nil
 		}
-		if p.q.Load() != q {
-			p.q.Store(q)
-		}
-		if q.line.Len() == 0 {
-			if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
-				q.mu.Unlock()
-				return q, nil
-			}
-		}
-		if check := q.all.cfg.check; check != nil {
-			if err := check(p.c.Context); err != nil { // it would wait for nothing
-				q.mu.Unlock()
-				return q, err
-			}
-		}
-		return q, q.wait(p, q.clock(time.Now()))
 	}
+	if check := q.all.cfg.check; check != nil {
+		if err := check(p.c.Context); err != nil { // it would wait for nothing
+			q.mu.Unlock()
+			return q, err
+		}
+	}
+	return q, q.wait(p, q.clock(time.Now()))
 }
 
 // clock returns now, which may have been read before mu was locked, or what others

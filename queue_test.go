@@ -17,7 +17,7 @@ func throughQueue(tb testing.TB, opts ...LimitOption) func() {
 	p := &limitPass{c: &call{Context: context.Background(), began: time.Now()}, cost: 1}
 	header := http.Header{"Content-Type": {"application/json"}, "Date": {"x"}, "X-Request-Id": {"x"}}
 	return func() {
-		if err := p.await(limit, "llm.test", time.Now()); err != nil {
+		if err := p.await(limit.queues.get("llm.test", time.Now()), time.Now()); err != nil {
 			tb.Fatal(err)
 		}
 		p.underWay().heard(p, header)
@@ -56,7 +56,7 @@ func TestTimeDoesNotGoBackInAQueue(t *testing.T) {
 	limit, began := c.transport(), time.Now()
 	join := func(at time.Duration) error {
 		p := &limitPass{c: &call{Context: context.Background(), began: began}, cost: 1}
-		_, err := limit.join(p, "llm.test", began.Add(at))
+		_, err := limit.queues.get("llm.test", began).join(p, began.Add(at))
 		return err
 	}
 	for i := range 10 {

@@ -209,15 +209,15 @@ func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response,
 		c.closeBody(req)
 		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
 	}
-	key := t.cfg.keyer.key(c, req)
-	sent := p.weigh(t, key, req)
+	q := t.queues.get(t.cfg.keyer.key(c, req), c.began)
+	sent := p.weigh(q, req)
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
 			p.undo(resp)
 		}
 	}()
-	if err = p.await(t, key, c.seen()); err != nil {
+	if err = p.await(q, c.seen()); err != nil {
 		returned = true
 		c.closeBody(sent)
 		return nil, err
