@@ -127,6 +127,7 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 type attemptTransport struct {
 	cfg   attemptConfig
 	next  http.RoundTripper
+	clock clock
 	usual wire.Glancer // of answers that are all there
 }
 
@@ -147,7 +148,7 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 }
 
 func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {
-	c, made := enter(c, req, nil)
+	c, made := enter(c, req, nil, &t.clock)
 	a := c.newAttempt()
 	a.t, a.call, a.due = t, c, dueHeaders
 	if t.cfg.observer != nil {

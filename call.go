@@ -102,14 +102,14 @@ func branchOf(req *http.Request) *call {
 
 // enter returns c, or if that is nil a new call, in room if that is not nil; made
 // tells the layer that it is the outermost one and owes a leave.
-func enter(c *call, req *http.Request, room *call) (_ *call, made bool) {
+func enter(c *call, req *http.Request, room *call, clock *clock) (_ *call, made bool) {
 	if c != nil {
 		return c, false
 	}
 	if c = room; c == nil {
 		c = new(call)
 	}
-	c.Context, c.began, c.attempt = req.Context(), time.Now(), 1
+	c.Context, c.began, c.attempt = req.Context(), clock.now(), 1
 	return c, true
 }
 

@@ -193,6 +193,7 @@ func costOf(ctx context.Context) int {
 type limitTransport struct {
 	cfg     limitConfig
 	below   below
+	clock   clock
 	queues  keyed[queue]
 	newPass func() *limitPass
 }
@@ -203,7 +204,7 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response, err error) {
 	p := t.newPass()
-	c, made := enter(c, req, &p.own)
+	c, made := enter(c, req, &p.own, &t.clock)
 	p.c, p.cost = c, costOf(c.Context)
 	if p.cost < 0 {
 		c.closeBody(req)

@@ -234,6 +234,7 @@ func (t *retryTransport) over(next http.RoundTripper) http.RoundTripper {
 type retryTransport struct {
 	cfg     retryConfig
 	below   below
+	clock   clock
 	budgets keyed[budget]
 }
 
@@ -250,7 +251,7 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 		outer.closeBody(req)
 		return nil, err
 	}
-	outer, made := enter(outer, req, nil)
+	outer, made := enter(outer, req, nil, &t.clock)
 	if outer.body != nil { // of a Retry outside this one
 		req = outer.outgoing(req.Context(), req)
 	}
