@@ -32,9 +32,8 @@ type attempt struct {
 	read  uint32 // how much of text its reader has had
 }
 
-// vigil is what an attempt needs only from when somebody waits for its end, or is to be
-// told of it. With a base that answers from memory nobody does, and most calls of one
-// that does not need all of it.
+// vigil is what an attempt needs from when somebody waits for its end, or is to be told
+// of it. A base that answers from memory and asks for neither spares the call its price.
 type vigil struct {
 	values context.Context // the caller's, with what net/http's traces are to tell
 	report                 // for the observer
