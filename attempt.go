@@ -127,6 +127,7 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 type attemptTransport struct {
 	cfg   attemptConfig
 	next  http.RoundTripper
+	clock clock
 	usual wire.Glancer // of answers that are all there
 }
 
@@ -147,15 +148,17 @@ func (t *attemptTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 }
 
 func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, error) {
-	c, made := enter(c, req, nil)
+	c, made := enter(c, req, nil, &t.clock)
 	a := c.newAttempt()
-	a.t, a.call, a.Context, a.start, a.due = t, c, c.Context, c.at, dueHeaders
+	a.t, a.call, a.due = t, c, dueHeaders
 	if t.cfg.observer != nil {
-		a.report = &report{key: t.cfg.keyer.key(c, req)}
-		a.Context = httptrace.WithClientTrace(c.Context, &httptrace.ClientTrace{WroteRequest: a.report.wrote})
+		v := a.keepVigil()
+		v.key = t.cfg.keyer.key(c, req)
+		v.values = httptrace.WithClientTrace(v.values, &httptrace.ClientTrace{WroteRequest: v.wrote})
 	}
 	if c.body != nil && lends(t.next, req) {
-		a.Context = c.body.current.lend(a.Context, req.ContentLength)
+		v := a.keepVigil()
+		v.values = c.body.current.lend(v.values, req.ContentLength)
 	}
 	returned := false
 	defer func() { // after a panic of next

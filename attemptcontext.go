@@ -2,23 +2,13 @@ package steady
 
 import (
 	"context"
-	"sync"
+	"time"
 )
 
-// attemptContext is the context of one attempt, and a part of the attempt's own
-// struct: it costs one registration with the caller's context, which the body shares,
-// where a context of package context, a timer's closure and a watch over the body
-// would cost three.
-//
-// Its owner calls end, also when the caller's context has ended.
-type attemptContext struct {
-	context.Context // the caller's, for all but the end
-
-	mu       sync.Mutex    // guards the rest
-	done     chan struct{} // made when it is asked for
-	children *child        // the one that was registered last
-	ended    attemptEnd    // whether it has, and why
-}
+// An attempt is the context of its own request: that costs one registration with the
+// caller's context, which the body shares, where a context of package context, a timer's
+// closure and a watch over the body would cost three. It is the caller's context for all
+// but the end.
 
 // attemptEnd is why an attempt is over.
 type attemptEnd uint8
@@ -36,56 +26,77 @@ type child struct {
 	before *child // registered before it
 }
 
-// Done returns a channel that is closed at the end.
-func (c *attemptContext) Done() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
-		if c.ended != endNotYet {
-			close(c.done)
-		}
+// Deadline is the caller's.
+func (a *attempt) Deadline() (time.Time, bool) { return a.call.Context.Deadline() }
+
+// Value makes the call findable, and passes everything else on.
+func (a *attempt) Value(key any) any {
+	if _, ok := key.(callContextKey); ok {
+		return a.call
 	}
-	return c.done
+	if v := a.vigil.Load(); v != nil {
+		return v.values.Value(key)
+	}
+	return a.call.Context.Value(key)
 }
 
-// Err returns why it ended. It knows of the caller's end as soon as the caller
-// does.
-func (c *attemptContext) Err() error {
-	if c.Context.Err() != nil {
-		c.end(endCaller)
+// Done returns a channel that is closed at the end.
+func (a *attempt) Done() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v := a.arm()
+	if v.done == nil {
+		v.done = make(chan struct{})
+		if a.ended != endNotYet {
+			close(v.done)
+		}
 	}
-	c.mu.Lock()
-	why := c.ended
-	c.mu.Unlock()
+	return v.done
+}
+
+// Err returns why the attempt ended. It knows of the caller's end as soon as the
+// caller does.
+func (a *attempt) Err() error {
+	if a.call.Context.Err() != nil {
+		a.end(endCaller)
+	}
+	a.mu.Lock()
+	a.arm()
+	why := a.ended
+	a.mu.Unlock()
 	switch why {
 	case endDone:
 		return context.Canceled
 	case endLate:
 		return context.DeadlineExceeded
 	case endCaller:
-		return c.Context.Err()
+		return a.call.Context.Err()
 	}
 	return nil
 }
 
 // AfterFunc lets package context register a child without a goroutine. What that
 // package hands it takes the child's lock, which is held during the registration.
-func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
-	ch := &child{end: end}
-	c.mu.Lock()
-	ended := c.ended != endNotYet
-	if !ended {
-		ch.before, c.children = c.children, ch
+func (a *attempt) AfterFunc(end func()) (stop func() bool) {
+	a.mu.Lock()
+	v := a.keepVigil()
+	ch := &v.first
+	if ch.end != nil { // that one is taken
+		ch = new(child)
 	}
-	c.mu.Unlock()
+	ch.end = end
+	ended := a.ended != endNotYet
+	if !ended {
+		ch.before, v.children = v.children, ch
+	}
+	a.mu.Unlock()
 	if ended {
 		go end()
 	}
 	return func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for at := &c.children; *at != nil; at = &(*at).before {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for at := &v.children; *at != nil; at = &(*at).before {
 			if *at == ch {
 				*at = ch.before
 				return true
@@ -95,22 +106,22 @@ func (c *attemptContext) AfterFunc(end func()) (stop func() bool) {
 	}
 }
 
-// end ends the context, once, and its children.
-func (c *attemptContext) end(why attemptEnd) {
-	c.mu.Lock()
-	if c.ended != endNotYet {
-		c.mu.Unlock()
+// end ends the attempt, once, and its children.
+func (a *attempt) end(why attemptEnd) {
+	a.mu.Lock()
+	if a.ended != endNotYet {
+		a.mu.Unlock()
 		return
 	}
-	c.ended = why
-	if c.done != nil {
-		close(c.done)
+	a.ended = why
+	var last *child
+	if v := a.vigil.Load(); v != nil {
+		if v.done != nil {
+			close(v.done)
+		}
+		last, v.children = v.children, nil
 	}
-	last := c.children
-	if last != nil { // mostly there is none, and a pointer is dear to write
-		c.children = nil
-	}
-	c.mu.Unlock()
+	a.mu.Unlock()
 	for ch := last; ch != nil; ch = ch.before {
 		ch.end()
 	}

@@ -4,32 +4,58 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// attempt is one attempt from its start to the end of its body, and the context
-// of the request that makes it.
+// attempt is one attempt from its start to the end of its body, the context of the
+// request that makes it, and the body of an answer that is over with its headers (see
+// wholeBody).
 //
 // It hears of the caller's end, and of the end of its own time, from when somebody
 // first asks for its Done: until then nobody could be told.
 type attempt struct {
-	attemptContext
-	t      *attemptTransport
-	call   *call
-	req    http.Request  // the one that makes it
-	start  time.Duration // of the attempt, since the call began
-	report *report       // for the observer; nil without one
-	plain  wholeBody     // of the response, if that is over with its headers
+	t    *attemptTransport
+	call *call        // by which it began at call.at
+	req  http.Request // the one that makes it
 
-	early bool // somebody asked for its end before there was an answer
+	text  []byte        // the answer, if that is all there with its headers
+	ready time.Duration // when it was, since the call began
 
-	// The context's mu guards the rest.
-	armed bool         // it hears of its caller's end, and of its own time's
-	due   due          // what must come in time
-	timer *time.Timer  // for that, once armed
-	stop  func() bool  // ends the registration with the caller; nil if there is none
-	body  *watchedBody // of the response, while it is to be read
+	vigil atomic.Pointer[vigil] // made with mu held, or before there is a request; nil until it is needed
+	mu    sync.Mutex            // guards what of the vigil is not the observer's, and
+	ended attemptEnd            // whether it has, and why
+	due   due                   // what must come in time
+
+	early bool   // somebody asked for its end before there was an answer
+	read  uint32 // how much of text its reader has had
+}
+
+// vigil is what an attempt needs from when somebody waits for its end, or is to be told
+// of it. A base that answers from memory and asks for neither spares the call its price.
+type vigil struct {
+	values context.Context // the caller's, with what net/http's traces are to tell
+	report                 // for the observer
+
+	// The attempt's mu guards the rest.
+	armed    bool          // the attempt hears of its caller's end, and of its own time's
+	timer    *time.Timer   // for what is due, once armed
+	stop     func() bool   // ends the registration with the caller; nil if there is none
+	body     *watchedBody  // of the response, while it is to be read
+	done     chan struct{} // made when it is asked for
+	children *child        // the one that was registered last
+	first    child         // room for the one that was registered first
+}
+
+// keepVigil returns a's vigil. a.mu must be held, unless nobody else has a yet.
+func (a *attempt) keepVigil() *vigil {
+	v := a.vigil.Load()
+	if v == nil {
+		v = &vigil{values: a.call.Context}
+		a.vigil.Store(v)
+	}
+	return v
 }
 
 // due is what an attempt waits for.
@@ -66,53 +92,34 @@ func (r *report) wrote(info httptrace.WroteRequestInfo) {
 	}
 }
 
-// Value makes the call findable, and passes everything else on.
-func (a *attempt) Value(key any) any {
-	if _, ok := key.(callContextKey); ok {
-		return a.call
+// arm has the attempt hear of its caller's end and of the end of its time, unless it
+// has ended. a.mu must be held.
+func (a *attempt) arm() *vigil {
+	v := a.keepVigil()
+	if v.armed || a.ended != endNotYet {
+		return v
 	}
-	return a.Context.Value(key)
-}
-
-// Done returns a channel that is closed at the end.
-func (a *attempt) Done() <-chan struct{} {
-	a.arm()
-	return a.attemptContext.Done()
-}
-
-// Err returns why the attempt ended.
-func (a *attempt) Err() error {
-	a.arm()
-	return a.attemptContext.Err()
-}
-
-// arm has the attempt hear of its caller's end and of the end of its time.
-func (a *attempt) arm() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.armed || a.ended != endNotYet {
-		return
-	}
-	a.armed = true
+	v.armed = true
 	if a.call.Context.Done() != nil {
-		a.stop = context.AfterFunc(a.call.Context, a.interrupt)
+		v.stop = context.AfterFunc(a.call.Context, a.interrupt)
 	}
 	left := a.within()
 	if left <= 0 {
-		return
+		return v
 	}
 	if a.due == dueHeaders {
 		left -= a.took()
 	}
 	if left <= 0 {
 		a.ended = endLate
-		return
+		return v
 	}
-	a.timer = time.AfterFunc(left, a.interrupt)
+	v.timer = time.AfterFunc(left, a.interrupt)
+	return v
 }
 
 // took is the time since the attempt's start.
-func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.start }
+func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.call.at }
 
 // answered ends the time for the headers, and reports whether they came in it; who
 // has not asked for the attempt's end could not keep to it, and is not late. If
@@ -120,17 +127,20 @@ func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.sta
 func (a *attempt) answered(more bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.early = a.armed
-	inTime := (a.timer == nil || a.timer.Stop()) && a.ended == endNotYet
+	inTime := a.ended == endNotYet
+	v := a.vigil.Load()
+	if a.early = v != nil && v.armed; a.early && v.timer != nil {
+		inTime = v.timer.Stop() && inTime
+	}
 	if a.due = dueNothing; more && inTime {
 		a.due = dueContent
 	}
 	switch within := a.within(); {
-	case !a.armed || within == 0:
-	case a.timer != nil:
-		a.timer.Reset(within)
+	case !a.early || within == 0:
+	case v.timer != nil:
+		v.timer.Reset(within)
 	default:
-		a.timer = time.AfterFunc(within, a.interrupt)
+		v.timer = time.AfterFunc(within, a.interrupt)
 	}
 	return inTime
 }
@@ -139,9 +149,10 @@ func (a *attempt) answered(more bool) bool {
 func (a *attempt) inTime() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	timed := a.within() > 0 && a.timer != nil
+	v := a.vigil.Load()
+	timed := a.within() > 0 && v != nil && v.timer != nil
 	a.due = dueNothing
-	return !timed || a.timer.Stop()
+	return !timed || v.timer.Stop()
 }
 
 // interrupt ends the attempt when the caller's context has ended, or else the
@@ -154,7 +165,7 @@ func (a *attempt) interrupt() {
 	}
 	a.end(endCaller)
 	a.mu.Lock()
-	body := a.body
+	body := a.vigil.Load().body
 	a.mu.Unlock()
 	if body != nil {
 		body.callerLeft(err)
@@ -163,8 +174,8 @@ func (a *attempt) interrupt() {
 
 // begun takes the answer, and sees that the attempt lives as long as is needed.
 func (a *attempt) begun(req *http.Request, resp *http.Response, usual bool) {
-	if a.report != nil {
-		a.report.headers = a.took()
+	if a.t.cfg.observer != nil {
+		a.vigil.Load().headers = a.took()
 	}
 	if usual && a.whole(resp) {
 		a.settle(resp)
@@ -175,11 +186,11 @@ func (a *attempt) begun(req *http.Request, resp *http.Response, usual bool) {
 
 // settle ends an attempt whose answer is all there.
 func (a *attempt) settle(resp *http.Response) {
-	if a.report == nil {
+	if a.t.cfg.observer == nil {
 		a.release()
 		return
 	}
-	a.over(a.plain.verdict(resp))
+	a.over((*wholeBody)(a).verdict(resp))
 }
 
 // watch keeps the attempt alive until resp's body has ended, and has the body
@@ -190,11 +201,13 @@ func (a *attempt) watch(req *http.Request, resp *http.Response) {
 		a.over(judge(a.call.Context, resp, nil))
 		return
 	}
-	a.arm()
 	body := new(watchedBody)
+	a.mu.Lock()
+	v := a.arm()
+	a.mu.Unlock()
 	body.begin(a.call.Context, resp, a, g, a)
 	a.mu.Lock()
-	a.body = body
+	v.body = body
 	a.mu.Unlock()
 	if err := a.call.Context.Err(); err != nil { // before interrupt could see the body
 		body.callerLeft(err)
@@ -218,21 +231,26 @@ func (a *attempt) over(v verdict) {
 // release ends the attempt's context.
 func (a *attempt) release() {
 	a.end(endDone)
-	if a.stop != nil { // which nobody sets any more
-		a.stop()
+	v := a.vigil.Load()
+	if v == nil {
+		return
 	}
-	if a.timer != nil {
-		a.timer.Stop()
+	if v.stop != nil { // which nobody sets any more
+		v.stop()
+	}
+	if v.timer != nil {
+		v.timer.Stop()
 	}
 }
 
 // tell reports the attempt's end.
 func (a *attempt) tell(v verdict) {
-	if a.report == nil {
+	if a.t.cfg.observer == nil {
 		return
 	}
+	r := &a.vigil.Load().report
 	a.t.cfg.observer.Observe(a.call.Context, AttemptEnded{
-		Key: a.report.key, Attempt: a.call.attempt, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
-		Written: int(a.report.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: a.report.headers, Took: a.took(),
+		Key: r.key, Attempt: a.call.attempt, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
+		Written: int(r.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: r.headers, Took: a.took(),
 	})
 }

@@ -116,6 +116,7 @@ func (c breakerConfig) transport() *breakerTransport {
 type breakerTransport struct {
 	cfg     breakerConfig
 	below   below
+	clock   clock
 	keys    keyed[breaker]
 	passing func(key string) bool // reports whether attempts of key pass, as the pace sees it
 	wake    func(key string)      // told, with no lock held, when key's breaker has changed
@@ -160,7 +161,7 @@ func (t *breakerTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 }
 
 func (t *breakerTransport) carry(c *call, req *http.Request) (*http.Response, error) {
-	c, made := enter(c, req, nil)
+	c, made := enter(c, req, nil, &t.clock)
 	p := c.newBreakerPass()
 	p.b, p.c = t.keys.get(t.cfg.keyer.key(c, req), c.began), c
 	if err := p.again(req); err != nil {
@@ -206,6 +207,7 @@ func (p *breakerPass) answered(resp *http.Response) {
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
+	gated
 	b *breaker
 	c *call
 

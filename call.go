@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,11 +26,9 @@ type call struct {
 	shared bool       // others may have it, and send it twice at once; false while it has gone by hand only
 	mu     sync.Mutex // guards the rest once it is shared: see lock
 	keyer  *keyer     // whose key is, so that layers with the same keyer share it
-	url    *url.URL   // of which key is
 	key    string
-	gates  []gate  // outermost first
+	gate   gate    // the innermost of those registered, or nil
 	permit *permit // what the queue took from the holder on the call's behalf
-	space  [2]gate // gates' first array
 }
 
 // lock locks mu, unless nobody else can have c.
@@ -99,19 +96,20 @@ func branchOf(req *http.Request) *call {
 	}
 	branch := c.fresh(c.attempt, req)
 	branch.outer = c
+	branch.keyer = nil // a base may use the context of its own request for one to another host
 	return branch
 }
 
 // enter returns c, or if that is nil a new call, in room if that is not nil; made
 // tells the layer that it is the outermost one and owes a leave.
-func enter(c *call, req *http.Request, room *call) (_ *call, made bool) {
+func enter(c *call, req *http.Request, room *call, clock *clock) (_ *call, made bool) {
 	if c != nil {
 		return c, false
 	}
 	if c = room; c == nil {
 		c = new(call)
 	}
-	c.Context, c.began, c.attempt = req.Context(), time.Now(), 1
+	c.Context, c.began, c.attempt = req.Context(), clock.now(), 1
 	return c, true
 }
 
@@ -180,7 +178,7 @@ func (c *call) leave(req *http.Request, resp *http.Response) {
 func (c *call) fresh(n int, req *http.Request) *call {
 	c.lock()
 	defer c.unlock()
-	return &call{Context: req.Context(), began: c.began, at: time.Since(c.began), attempt: n, keyer: c.keyer, url: c.url, key: c.key}
+	return &call{Context: req.Context(), began: c.began, at: time.Since(c.began), attempt: n, keyer: c.keyer, key: c.key}
 }
 
 // roundTrip has next send req, and makes good what a fake may leave undone of the

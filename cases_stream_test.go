@@ -325,6 +325,7 @@ func TestSG4_KeepAlivesDoNotHideAStall(t *testing.T) {
 				if !errors.Is(err, steady.ErrStreamStalled) || errors.Is(err, steady.ErrStreamTruncated) || errors.Is(err, context.Canceled) {
 					t.Errorf("ends in %v, want ErrStreamStalled alone", err)
 				}
+				synctest.Wait() // the clock that ends the read closes the body after it
 				if at, n := base.last().closedAt(); n == 0 || at != 4*time.Second || base.attempts() != 1 {
 					t.Errorf("the base's body was closed %d times, first after %v, of %d attempts", n, at, base.attempts())
 				}

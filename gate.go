@@ -29,29 +29,50 @@ type gate interface {
 	// again returns when the next attempt may go. After an error nothing is
 	// under way, and nothing has been spent.
 	again(req *http.Request) error
+
+	// outside returns the place of the gate next outside this one.
+	outside() *gate
 }
+
+// gated is what a gate embeds: it has the place for the gate next outside it, so
+// that a call needs no list of them.
+type gated struct{ outer gate }
+
+func (g *gated) outside() *gate { return &g.outer }
 
 // register adds g, which is inside all those registered before it.
 func (c *call) register(g gate) {
 	c.lock()
-	if c.gates == nil {
-		c.gates = c.space[:0]
-	}
-	c.gates = append(c.gates, g)
+	*g.outside() = c.gate
+	c.gate = g
 	c.unlock()
 }
 
-// take returns the registered gates, outermost first, to the Retry that is to
-// tell them. Whoever else asks gets none.
-func (c *call) take() []gate {
+// take returns the innermost of the registered gates, which leads to the others, to
+// the Retry that is to tell them. Whoever else asks gets none.
+func (c *call) take() gate {
 	c.lock()
-	n := len(c.gates)
-	gates := c.gates[:n:n]
-	c.gates = c.gates[n:] // what is registered from now on goes behind those
+	innermost := c.gate
+	c.gate = nil
 	c.unlock()
-	if c.outer != nil {
-		gates = append(c.outer.take(), gates...)
+	if c.outer == nil {
+		return innermost
 	}
+	end := &innermost
+	for *end != nil {
+		end = (*end).outside()
+	}
+	*end = c.outer.take()
+	return innermost
+}
+
+// inOrder returns innermost and all those outside it, outermost first.
+func inOrder(innermost gate) []gate {
+	gates := make([]gate, 0, 2) // as many as New has
+	for g := innermost; g != nil; g = *g.outside() {
+		gates = append(gates, g)
+	}
+	slices.Reverse(gates)
 	return gates
 }
 

@@ -58,8 +58,8 @@ func (q *queue) holding(now time.Time) (wait time.Duration, by holdBy) {
 // heldBy asks those who can hold the queue. While the breaker does, the pace
 // learns nothing: what fails says nothing about speed. q.mu must be held.
 func (q *queue) heldBy(now time.Time) (wait time.Duration, by holdBy) {
-	if q.cfg.holder != nil {
-		h := q.cfg.holder.hold(q.key, now)
+	if q.all.cfg.holder != nil {
+		h := q.all.cfg.holder.hold(q.key, now)
 		if q.pace != nil {
 			q.pace.Down(now, h.state != holdNone)
 		}

@@ -35,18 +35,17 @@ func (k *keyer) validate() error {
 }
 
 // key returns the key of req. The call keeps it for its other layers, which all
-// see copies of one request with one URL. Another URL is another request: a base
-// may use the context of its own for one to another host.
+// see copies of one request.
 func (k *keyer) key(c *call, req *http.Request) string {
 	c.lock()
-	key, known := c.key, c.keyer == k && c.url == req.URL
+	key, known := c.key, c.keyer == k
 	c.unlock()
 	if known {
 		return key
 	}
 	key = k.of(req) // not under the lock: it is the user's function
 	c.lock()
-	c.keyer, c.url, c.key = k, req.URL, key
+	c.keyer, c.key = k, key
 	c.unlock()
 	return key
 }

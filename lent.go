@@ -35,7 +35,7 @@ func (b *sentBody) lend(ctx context.Context, length int64) context.Context {
 	if length <= 0 || length > lentMost {
 		return ctx
 	}
-	own := inMemory(b.rc, length)
+	own := ownReader(b.rc, length)
 	if own == nil {
 		return ctx
 	}
@@ -69,15 +69,10 @@ func lends(next http.RoundTripper, req *http.Request) bool {
 	return ok && req.URL != nil && req.URL.Scheme == "http"
 }
 
-// inMemory returns what is left to read of rc, which is length bytes, as a body
-// that net/http knows to be in memory. It is nil if rc is not, or is not as long, or
-// is none of the types that io.NopCloser returns: nobody can hear that one of those
-// is closed, and so nobody misses it.
-func inMemory(rc io.ReadCloser, length int64) io.ReadCloser {
-	if !unclosable(rc) {
-		return nil
-	}
-	switch r := reflect.ValueOf(rc).Field(0).Interface().(type) { // as net/http does
+// ownReader returns what is left to read of rc, which is length bytes, as a body
+// that net/http knows to be in memory. It is nil if rc is not, or is not as long.
+func ownReader(rc io.ReadCloser, length int64) io.ReadCloser {
+	switch r := inMemory(rc).(type) {
 	case *bytes.Reader:
 		if own := *r; int64(own.Len()) == length {
 			return io.NopCloser(&own)
@@ -90,6 +85,24 @@ func inMemory(rc io.ReadCloser, length int64) io.ReadCloser {
 		if int64(r.Len()) == length {
 			return io.NopCloser(bytes.NewReader(r.Bytes()))
 		}
+	}
+	return nil
+}
+
+// inMemory returns what rc reads from, if that lies in memory, or nil. rc must be of one
+// of the types that io.NopCloser returns: nobody can hear that one of those is closed,
+// and so nobody misses it.
+func inMemory(rc io.ReadCloser) io.WriterTo {
+	if !unclosable(rc) {
+		return nil
+	}
+	switch r := reflect.ValueOf(rc).Field(0).Interface().(type) { // as net/http does
+	case *bytes.Reader:
+		return r
+	case *strings.Reader:
+		return r
+	case *bytes.Buffer:
+		return r
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // limitPass is one call's way through the queue of its key: what its attempt
 // under way holds. It is the call's gate.
 type limitPass struct {
-	t      *limitTransport
+	gated
 	c      *call
 	cost   int     // of the rate limit
 	charge *charge // in tokens of the model, if that matters
@@ -58,7 +58,7 @@ func (p *limitPass) waited() time.Duration {
 // again waits for a turn.
 func (p *limitPass) again(*http.Request) error {
 	p.back()
-	return p.await(p.q.Load().key, time.Now())
+	return p.await(p.q.Load(), time.Now())
 }
 
 // back ends what ended has begun for a call that is spared its probe.
@@ -68,44 +68,46 @@ func (p *limitPass) back() {
 	}
 }
 
-// await waits for a turn of key's as of now, which has just been.
-func (p *limitPass) await(key string, now time.Time) error {
+// await waits for a turn in q as of now, which has just been.
+func (p *limitPass) await(q *queue, now time.Time) error {
 	if p.stood != nil { // which goes on
 		p.stood.waited = 0
 	}
-	q, err := p.t.join(p, key, now)
+	q, err := q.join(p, now)
 	if err == nil && p.state.Or(passUnderWay)&passReturned != 0 { // nobody would give it back
 		err = errAnswered
 		p.withdraw()
 		p.release(verdict{outcome: outcomeRefused, err: err})
 	}
-	if o := p.t.cfg.observer; o != nil && (p.waited() > 0 || err != nil || q.news.any.Load()) {
-		p.tell(o, key, q, err)
+	if o := q.all.cfg.observer; o != nil && (p.waited() > 0 || err != nil || q.news.any.Load()) {
+		p.tell(o, q, err)
 	}
 	return err
 }
 
-// tell tells o how the wait in q, nil if there was none, has ended. When o panics,
-// nobody comes for what the holder has given.
-func (p *limitPass) tell(o Observer, key string, q *queue, err error) {
+// tell tells o how the wait in q has ended. When o panics, nobody comes for what the
+// holder has given.
+func (p *limitPass) tell(o Observer, q *queue, err error) {
 	returned := false
 	defer func() {
 		if !returned {
 			p.withdraw()
 		}
 	}()
-	if q != nil {
-		q.tellNews()
-	}
+	q.tellNews()
 	if wait := p.waited(); wait > 0 || err != nil {
-		o.Observe(p.c.Context, LimitWaited{Key: key, Cost: p.cost, Wait: wait, Err: err})
+		o.Observe(p.c.Context, LimitWaited{Key: q.key, Cost: p.cost, Wait: wait, Err: err})
 	}
 	returned = true
 }
 
 // withdraw gives back what the holder gave for an attempt that will not be made.
 func (p *limitPass) withdraw() {
-	if h := p.t.cfg.holder; h != nil {
+	q := p.q.Load()
+	if q == nil { // it has not come to where it could be given any
+		return
+	}
+	if h := q.all.cfg.holder; h != nil {
 		h.withdraw(p.c)
 	}
 }

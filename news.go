@@ -19,7 +19,7 @@ type news struct {
 // note notes if the state of the pace has changed. Whoever calls it must call tellNews
 // once mu is free. q.mu must be held.
 func (q *queue) note(now time.Time) {
-	if q.cfg.observer == nil || q.pace == nil {
+	if q.all.cfg.observer == nil || q.pace == nil {
 		return
 	}
 	if from, to := q.news.state, q.pace.State(); from != to {
@@ -45,14 +45,14 @@ func (q *queue) tellNews() {
 	q.news.any.Store(false)
 	q.mu.Unlock()
 	for _, e := range untold {
-		q.cfg.observer.Observe(context.Background(), e)
+		q.all.cfg.observer.Observe(context.Background(), e)
 	}
 }
 
 // heldUntil returns when the next probe may go, zero if that is now, if one is out, or
 // if nothing holds the queue. q.mu must be held.
 func (q *queue) heldUntil(now time.Time) time.Time {
-	if h := q.cfg.holder; h != nil {
+	if h := q.all.cfg.holder; h != nil {
 		if by := h.hold(q.key, now); by.state != holdNone {
 			return by.until
 		}

@@ -82,7 +82,7 @@ func (c *limitConfig) newPace() *pace.Pace {
 // wait at all it does not keep: it is an estimate, and to be refused for one is
 // worse than to ask the provider. q.mu must be held.
 func (q *queue) paced(p *limitPass, now time.Time) time.Duration {
-	if q.pace == nil || q.cfg.ownWait() == 0 {
+	if q.pace == nil || q.all.cfg.ownWait() == 0 {
 		return 0
 	}
 	if wait := q.pace.TokensWait(now, p.reserved()); wait > 0 {
@@ -103,7 +103,7 @@ func (q *queue) speed() float64 {
 	r := math.Inf(1)
 	if q.bucket != nil {
 		owed, _ := q.line.Owed()
-		r = q.cfg.rate * float64(max(q.line.Len(), 1)) / float64(max(owed, 1))
+		r = q.all.cfg.rate * float64(max(q.line.Len(), 1)) / float64(max(owed, 1))
 	}
 	if q.pace != nil {
 		r = min(r, q.pace.Speed())
@@ -169,7 +169,9 @@ func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 	q.pace.Settled(now, &p.pass, paceOutcome(v), hinted)
 	set(&q.brownOut, q.pace.BrownOut())
 	set(&q.passing, q.pace.Passing(now))
-	q.holding(now) // one may have begun or ended
+	if v.outcome != outcomeOK || q.trouble.by != byNobody { // else no hold has begun or ended
+		q.holding(now)
+	}
 	q.note(now)
 }
 

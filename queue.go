@@ -26,7 +26,7 @@ type queue struct {
 	ramp     ramp
 
 	key string
-	cfg *limitConfig
+	all *limitTransport
 
 	// When headers were read last, and when a good answer had none, in nanoseconds since
 	// epoch, which is so early that the first are read.
@@ -53,8 +53,9 @@ type queue struct {
 // forever is the wait for what no clock brings.
 const forever = time.Duration(math.MaxInt64)
 
-func newQueue(key string, cfg *limitConfig) *queue {
-	q := &queue{key: key, cfg: cfg, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
+func newQueue(key string, all *limitTransport) *queue {
+	cfg := &all.cfg
+	q := &queue{key: key, all: all, epoch: time.Now().Add(-readEvery), pace: cfg.newPace(), tokens: cfg.newTokens()}
 	if q.pace != nil {
 		q.news.state = q.pace.State()
 	}
@@ -67,37 +68,35 @@ func newQueue(key string, cfg *limitConfig) *queue {
 	return q
 }
 
-// join returns when p's turn has come, and the queue of key in which it now counts
-// as in flight, which is p's. After an error it has cost nothing.
-func (t *limitTransport) join(p *limitPass, key string, now time.Time) (*queue, error) {
+// join returns when p's turn has come, and the queue in which it now counts as in
+// flight, which is p's: q, or if that was retired the one that its key has since. After
+// an error it has cost nothing.
+func (q *queue) join(p *limitPass, now time.Time) (*queue, error) {
 	if p.c.Context.Err() != nil {
-		return nil, contextError(p.c.Context)
+		return q, contextError(p.c.Context)
 	}
-	for {
-		q := t.queues.get(key, p.c.began)
-		q.mu.Lock()
-		if q.gone {
+	for q.mu.Lock(); q.gone; q.mu.Lock() {
+		q.mu.Unlock()
+		all, key := q.all, q.key
+		all.queues.drop(key, q)
+		q = all.queues.get(key, p.c.began)
+	}
+	if p.q.Load() != q {
+		p.q.Store(q)
+	}
+	if q.line.Len() == 0 {
+		if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
 			q.mu.Unlock()
-			t.queues.drop(key, q)
-			continue
+			return q, nil
 		}
-		if p.q.Load() != q {
-			p.q.Store(q)
-		}
-		if q.line.Len() == 0 {
-			if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
-				q.mu.Unlock()
-				return q, nil
-			}
-		}
-		if check := q.cfg.check; check != nil {
-			if err := check(p.c.Context); err != nil { // it would wait for nothing
-				q.mu.Unlock()
-				return q, err
-			}
-		}
-		return q, q.wait(p, q.clock(time.Now()))
 	}
+	if check := q.all.cfg.check; check != nil {
+		if err := check(p.c.Context); err != nil { // it would wait for nothing
+			q.mu.Unlock()
+			return q, err
+		}
+	}
+	return q, q.wait(p, q.clock(time.Now()))
 }
 
 // clock returns now, which may have been read before mu was locked, or what others
@@ -141,7 +140,7 @@ func (q *queue) turn(p *limitPass, now time.Time) (wait time.Duration, by holdBy
 
 // admit lets p go, unless the holder does not. q.mu must be held.
 func (q *queue) admit(p *limitPass, now time.Time) bool {
-	if q.cfg.holder != nil && !q.cfg.holder.enter(q.key, p.c, now) {
+	if q.all.cfg.holder != nil && !q.all.cfg.holder.enter(q.key, p.c, now) {
 		return false
 	}
 	q.bucket.pay(p.cost, now)
@@ -159,7 +158,7 @@ func (q *queue) admit(p *limitPass, now time.Time) bool {
 
 // full reports whether as many attempts are under way as the user allows. q.mu must
 // be held.
-func (q *queue) full() bool { return q.cfg.maxInFlight > 0 && q.inFlight >= q.cfg.maxInFlight }
+func (q *queue) full() bool { return q.all.cfg.maxInFlight > 0 && q.inFlight >= q.all.cfg.maxInFlight }
 
 // lacking returns how long until the buckets can pay for p. q.mu must be held.
 func (q *queue) lacking(p *limitPass, now time.Time) time.Duration {

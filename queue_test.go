@@ -13,10 +13,11 @@ import (
 func throughQueue(tb testing.TB, opts ...LimitOption) func() {
 	c := defaultLimitConfig()
 	c.apply(1e8, 1e6, opts)
-	p := &limitPass{t: c.transport(), c: &call{Context: context.Background(), began: time.Now()}, cost: 1}
+	limit := c.transport()
+	p := &limitPass{c: &call{Context: context.Background(), began: time.Now()}, cost: 1}
 	header := http.Header{"Content-Type": {"application/json"}, "Date": {"x"}, "X-Request-Id": {"x"}}
 	return func() {
-		if err := p.await("llm.test", time.Now()); err != nil {
+		if err := p.await(limit.queues.get("llm.test", time.Now()), time.Now()); err != nil {
 			tb.Fatal(err)
 		}
 		p.underWay().heard(p, header)
@@ -54,8 +55,8 @@ func TestTimeDoesNotGoBackInAQueue(t *testing.T) {
 	c.apply(1, 10, []LimitOption{MaxWait(0)})
 	limit, began := c.transport(), time.Now()
 	join := func(at time.Duration) error {
-		p := &limitPass{t: limit, c: &call{Context: context.Background(), began: began}, cost: 1}
-		_, err := limit.join(p, "llm.test", began.Add(at))
+		p := &limitPass{c: &call{Context: context.Background(), began: began}, cost: 1}
+		_, err := limit.queues.get("llm.test", began).join(p, began.Add(at))
 		return err
 	}
 	for i := range 10 {
@@ -92,7 +93,7 @@ func TestPacingHeadersAreReadAlthoughTheClockIsSetBack(t *testing.T) {
 	paced := http.Header{
 		"X-Ratelimit-Limit-Requests": {"100"}, "X-Ratelimit-Remaining-Requests": {"50"}, "X-Ratelimit-Reset-Requests": {"10s"},
 	}
-	q, now := newQueue("llm.test", &c), time.Now()
+	q, now := newQueue("llm.test", c.transport()), time.Now()
 	if q.quotas(paced, now, outcomeOK) == nil {
 		t.Fatal("the first headers were not read")
 	}
@@ -130,7 +131,7 @@ func TestPacingHeadersAreReadOnceInAWhile(t *testing.T) {
 		{"one at once after a rejection without any", []answer{{plain, outcomeRejected, 0, false}, {paced, outcomeOK, 1, true}}},
 	}
 	for _, tt := range tests {
-		q, now := newQueue("llm.test", &c), time.Now()
+		q, now := newQueue("llm.test", c.transport()), time.Now()
 		for i, a := range tt.answers {
 			now = now.Add(a.after)
 			if read := q.quotas(a.header, now, a.of) != nil; read != a.read {

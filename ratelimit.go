@@ -164,7 +164,7 @@ func (c limitConfig) layer(next http.RoundTripper) http.RoundTripper {
 
 func (c limitConfig) transport() *limitTransport {
 	t := &limitTransport{cfg: c, newPass: func() *limitPass { return new(limitPass) }}
-	t.queues.make = func(key string) *queue { return newQueue(key, &t.cfg) }
+	t.queues.make = func(key string) *queue { return newQueue(key, t) }
 	t.queues.retire = (*queue).retire
 	return t
 }
@@ -193,6 +193,7 @@ func costOf(ctx context.Context) int {
 type limitTransport struct {
 	cfg     limitConfig
 	below   below
+	clock   clock
 	queues  keyed[queue]
 	newPass func() *limitPass
 }
@@ -203,21 +204,21 @@ func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *limitTransport) carry(c *call, req *http.Request) (resp *http.Response, err error) {
 	p := t.newPass()
-	c, made := enter(c, req, &p.own)
-	p.t, p.c, p.cost = t, c, costOf(c.Context)
+	c, made := enter(c, req, &p.own, &t.clock)
+	p.c, p.cost = c, costOf(c.Context)
 	if p.cost < 0 {
 		c.closeBody(req)
 		return nil, errCaller{fmt.Errorf("steady: ContextWithCost(%d): must not be negative", p.cost)}
 	}
-	key := t.cfg.keyer.key(c, req)
-	sent := p.weigh(key, req)
+	q := t.queues.get(t.cfg.keyer.key(c, req), c.began)
+	sent := p.weigh(q, req)
 	returned := false
 	defer func() { // after a panic of next, or of an observer
 		if !returned {
 			p.undo(resp)
 		}
 	}()
-	if err = p.await(key, c.seen()); err != nil {
+	if err = p.await(q, c.seen()); err != nil {
 		returned = true
 		c.closeBody(sent)
 		return nil, err

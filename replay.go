@@ -1,13 +1,10 @@
 package steady
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
-	"time"
 )
 
 // errNotReplayable reports a request body that cannot be sent again.
@@ -21,23 +18,23 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 // share one cursor, and net/http may go on reading the old body after RoundTrip
 // has returned.
 type replay struct {
-	call *call
+	req *http.Request // whose body it is, as it came to Retry
 
 	mu      sync.Mutex // guards the rest, as net/http calls reopen
-	turn    int        // the attempt whose body it is; that of one that is over cannot be reopened
+	begun   *sentBody  // with which the attempt under way began; no other can be reopened
 	current *sentBody
-	first   sentBody // that of the first attempt, with the caller's body and GetBody
+	first   sentBody // that of the first attempt, with the caller's body
 }
 
-// of makes r the replay of the body of c's req, open for the first attempt. It keeps
+// of makes r the replay of the body of req, open for the first attempt. It keeps
 // at most limit bytes of it if it has to keep them itself.
-func (r *replay) of(c *call, req *http.Request, limit int) {
-	r.call = c
+func (r *replay) of(req *http.Request, limit int) {
+	r.req = req
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
-	r.current = &r.first
-	r.first.rc, r.first.open, r.first.of = req.Body, req.GetBody, r
+	r.begun, r.current = &r.first, &r.first
+	r.first.rc, r.first.of = req.Body, r
 	if req.GetBody == nil {
 		r.first.rc = (&replayBuffer{src: req.Body, limit: limit}).open()
 	}
@@ -79,7 +76,7 @@ func opener(req *http.Request) func() (io.ReadCloser, error) {
 		return nil
 	}
 	if b, ok := req.Body.(*sentBody); ok {
-		return b.open
+		return b.of.req.GetBody
 	}
 	return req.GetBody
 }
@@ -98,8 +95,12 @@ func (r *replay) next() error {
 	if !r.has() {
 		return nil
 	}
-	r.turn++
-	return r.open()
+	r.begun = nil
+	if err := r.open(); err != nil {
+		return err
+	}
+	r.begun = r.current
+	return nil
 }
 
 // open takes the body from who has it and opens it again. r.mu must be held.
@@ -108,7 +109,7 @@ func (r *replay) open() error {
 	if buffer != nil {
 		within = detachFor
 	}
-	if err := r.current.detach(r.call.Context, within); err != nil {
+	if err := r.current.detach(r.req.Context(), within); err != nil {
 		return err
 	}
 	r.current.Close() // net/http's HTTP/2 forgets to when it replays by itself
@@ -116,7 +117,7 @@ func (r *replay) open() error {
 	switch {
 	case buffer == nil:
 		var err error
-		if rc, err = opened(r.first.open); err != nil {
+		if rc, err = opened(r.req.GetBody); err != nil {
 			return err
 		}
 	case !buffer.whole():
@@ -124,7 +125,7 @@ func (r *replay) open() error {
 	default:
 		rc = buffer.open()
 	}
-	r.current = &sentBody{rc: rc, open: r.first.open, of: r, turn: r.turn}
+	r.current = &sentBody{rc: rc, of: r}
 	return nil
 }
 
@@ -138,7 +139,7 @@ func (r *replay) possible() bool {
 // when the last one has done with it, which is now if that failed.
 func (r *replay) finish(failed bool) {
 	r.mu.Lock()
-	r.turn++
+	r.begun = nil
 	last := r.current
 	r.mu.Unlock()
 	if failed && last != nil {
@@ -149,16 +150,6 @@ func (r *replay) finish(failed bool) {
 	}
 }
 
-// extent is how much of a request body the layers below have read.
-type extent uint8
-
-const (
-	extentNone  extent = iota // there is no body to tell by
-	extentPart                // no server can have got the whole request
-	extentWhole               // so that it was sent
-	extentOther               // more or less than its ContentLength says
-)
-
 // read returns how much was read of the body of the attempt that has just ended, which
 // is length bytes long by its ContentLength.
 func (r *replay) read(length int64) extent {
@@ -168,131 +159,4 @@ func (r *replay) read(length int64) extent {
 		return extentNone
 	}
 	return r.current.read(length)
-}
-
-// sentBody is a request body on its way to one attempt. It is read without a lock,
-// as every request is; the state tells what became of it.
-type sentBody struct {
-	rc    io.ReadCloser
-	open  func() (io.ReadCloser, error) // opens a copy; nil if none can be had
-	of    *replay
-	turn  int           // of the attempt that it belongs to
-	lent  *lentBody     // what is read in its stead, or nil
-	state atomic.Uint64 // bodyFlags, and above them how many bytes were read
-	idle  chan struct{} // told that the read that detach waits for is over; made before bodyDetached is set
-}
-
-const (
-	bodyReading  = 1 << iota // a Read is under way
-	bodyDetached             // it is another attempt's turn
-	bodyClosed
-	bodyEnded // rc has come to its end
-
-	bodyFlags = iota // how many
-)
-
-// reopen is the GetBody of b's attempt, with which net/http can replay by itself.
-func (b *sentBody) reopen() (io.ReadCloser, error) {
-	r := b.of
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if b.turn != r.turn {
-		return nil, errSuperseded
-	}
-	if err := r.open(); err != nil {
-		return nil, err
-	}
-	return r.current, nil
-}
-
-func (b *sentBody) Read(p []byte) (int, error) {
-	if !b.begins() {
-		return 0, errSuperseded
-	}
-	n, err := b.rc.Read(p)
-	before := b.finished(n, err == io.EOF) //nolint:errorlint // Read's contract: io.EOF itself
-	if before&bodyDetached != 0 {
-		select {
-		case b.idle <- struct{}{}:
-		default:
-		}
-	}
-	if err != nil && err != io.EOF && before&bodyClosed == 0 { //nolint:errorlint // the same; or net/http has closed it meanwhile
-		err = errCaller{err}
-	}
-	return n, err
-}
-
-// begins notes that a Read begins, unless b is detached.
-func (b *sentBody) begins() bool {
-	for {
-		before := b.state.Load()
-		if before&bodyDetached != 0 {
-			return false
-		}
-		if b.state.CompareAndSwap(before, before|bodyReading) {
-			return true
-		}
-	}
-}
-
-// finished notes that a Read of n bytes is over, and returns the state before that.
-func (b *sentBody) finished(n int, ended bool) uint64 {
-	for {
-		before := b.state.Load()
-		after := before&^bodyReading + uint64(n)<<bodyFlags
-		if ended {
-			after |= bodyEnded
-		}
-		if b.state.CompareAndSwap(before, after) {
-			return before
-		}
-	}
-}
-
-func (b *sentBody) Close() error {
-	if b.state.Or(bodyClosed)&bodyClosed != 0 {
-		return nil
-	}
-	return b.rc.Close()
-}
-
-// detachFor is how long a Read of a body that has no GetBody may go on when another
-// attempt wants the body: what does not come has nothing for that attempt either.
-const detachFor = 250 * time.Millisecond
-
-// detach ends the reading of b. It waits for a Read that is under way. It is called by
-// one at a time.
-func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
-	if b.idle == nil {
-		b.idle = make(chan struct{}, 1)
-	}
-	if b.state.Or(bodyDetached)&bodyReading == 0 {
-		return nil
-	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	select {
-	case <-b.idle:
-		return nil
-	case <-timer.C:
-		return errNotReplayable
-	case <-ctx.Done():
-		return contextError(ctx)
-	}
-}
-
-func (b *sentBody) read(length int64) extent {
-	if b.lent != nil {
-		return b.lent.extent()
-	}
-	state := b.state.Load()
-	n, ended := int64(state>>bodyFlags), state&bodyEnded != 0
-	switch {
-	case length > 0 && (n > length || ended && n < length):
-		return extentOther
-	case ended || length > 0 && n == length:
-		return extentWhole
-	}
-	return extentPart
 }

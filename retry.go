@@ -234,6 +234,7 @@ func (t *retryTransport) over(next http.RoundTripper) http.RoundTripper {
 type retryTransport struct {
 	cfg     retryConfig
 	below   below
+	clock   clock
 	budgets keyed[budget]
 }
 
@@ -250,13 +251,13 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 		outer.closeBody(req)
 		return nil, err
 	}
-	outer, made := enter(outer, req, nil)
+	outer, made := enter(outer, req, nil, &t.clock)
 	if outer.body != nil { // of a Retry outside this one
 		req = outer.outgoing(req.Context(), req)
 	}
-	c := &retrying{t: t, cfg: cfg, outer: outer, req: req, began: outer.at, gates: outer.take(), body: outer.newReplay()}
+	c := &retrying{t: t, cfg: cfg, outer: outer, req: req, began: outer.at, innermost: outer.take(), body: outer.newReplay()}
 	c.key = t.cfg.keyer.key(outer, req)
-	c.body.of(outer, req, cfg.replayBuffer)
+	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)
 	c.budget.earn()
 	defer func() { c.body.finish(err != nil) }()

@@ -9,21 +9,22 @@ import (
 // retrying is what Retry knows of a call that has come to it, used by the goroutine of
 // the call alone.
 type retrying struct {
-	t      *retryTransport
-	cfg    *retryConfig
-	outer  *call
-	req    *http.Request // as it came to Retry
-	gates  []gate
-	budget *budget
-	body   *replay
-	began  time.Duration // when it came to Retry, since the outer call began
-	key    string
+	t         *retryTransport
+	cfg       *retryConfig
+	outer     *call
+	req       *http.Request // as it came to Retry
+	innermost gate          // of those that are to be told, or nil
+	budget    *budget
+	body      *replay
+	began     time.Duration // when it came to Retry, since the outer call began
+	key       string
 }
 
 // retryCall is a call that has had an attempt.
 type retryCall struct {
 	retrying
-	ctx context.Context // the caller's
+	ctx   context.Context // the caller's
+	gates []gate          // outermost first, once an attempt has failed
 
 	attempts int
 	probes   int            // of those, the ones that a gate spares the call
@@ -143,6 +144,9 @@ func (c *retryCall) another() bool {
 		c.resp, c.end = nil, c.byContext()
 		c.giveUp(contextError(c.ctx))
 		return false
+	}
+	if c.gates == nil {
+		c.gates = inOrder(c.innermost)
 	}
 	c.spare()
 	if c.ctx.Err() != nil || c.usedUp() || !c.worth() || !c.body.possible() {

@@ -38,11 +38,11 @@ func (p *limitPass) reserved() int {
 	return p.charge.reserved
 }
 
-// weigh estimates what req, of key, will cost, if that matters, and returns req with a body
-// that has not been read. Inside Retry the body is Retry's, and its length has to
-// do.
-func (p *limitPass) weigh(key string, req *http.Request) *http.Request {
-	if q := p.t.queues.peek(key); p.t.cfg.perMinute == 0 && (q == nil || !q.tight.Load()) {
+// weigh estimates what req, which comes to q, will cost, if that matters, and returns req
+// with a body that has not been read. Inside Retry the body is Retry's, and its length
+// has to do.
+func (p *limitPass) weigh(q *queue, req *http.Request) *http.Request {
+	if q.all.cfg.perMinute == 0 && !q.tight.Load() {
 		return req
 	}
 	if p.c.body != nil {

@@ -174,7 +174,7 @@ func (q *queue) hopeless(w *waiter, now time.Time) error {
 	}
 	left, byDeadline := q.patience(w, by, now)
 	if by == byNobody {
-		left = min(left, max(q.cfg.ownWait(), q.trouble.calm.Sub(now)))
+		left = min(left, max(q.all.cfg.ownWait(), q.trouble.calm.Sub(now)))
 	}
 	if left <= 0 || wait != forever && wait > left && !q.maybeSlow(by, byDeadline, now) {
 		return q.refusal(w, by, wait, byDeadline, now)
@@ -223,10 +223,10 @@ func (q *queue) shed(now time.Time) {
 // the Patience alone; without one the Patience bounds both together.
 func (q *queue) patience(w *waiter, by holdBy, now time.Time) (left time.Duration, byDeadline bool) {
 	waited, theirs := now.Sub(w.came), q.trouble.total(now)-w.past
-	left = q.cfg.patience - waited
-	if q.cfg.maxWaitSet {
-		if left = q.cfg.patience - theirs; by == byNobody && !now.Before(q.trouble.calm) {
-			left = q.cfg.maxWait - (waited - theirs)
+	left = q.all.cfg.patience - waited
+	if q.all.cfg.maxWaitSet {
+		if left = q.all.cfg.patience - theirs; by == byNobody && !now.Before(q.trouble.calm) {
+			left = q.all.cfg.maxWait - (waited - theirs)
 		}
 	}
 	if w.p.c.Context.Err() != nil {
@@ -246,9 +246,9 @@ func (q *queue) refusal(w *waiter, by holdBy, wait time.Duration, byDeadline boo
 	case by != byBreaker:
 		return q.limited(w, by, wait, byDeadline, now)
 	case byDeadline:
-		return &reasons{q.cfg.holder.refusal(q.key), context.DeadlineExceeded}
+		return &reasons{q.all.cfg.holder.refusal(q.key), context.DeadlineExceeded}
 	}
-	return q.cfg.holder.refusal(q.key)
+	return q.all.cfg.holder.refusal(q.key)
 }
 
 // limited returns the error for w, which leaves because wait is too long. q.mu
@@ -261,11 +261,11 @@ func (q *queue) limited(w *waiter, by holdBy, wait time.Duration, byDeadline boo
 	// Without a MaxWait the Patience is the bound of both waits, but a longer
 	// MaxWait is all that a call needs to which the provider does nothing.
 	theirs := by != byNobody || now.Before(q.trouble.calm)
-	e.option, e.most, e.unset = "MaxWait", q.cfg.ownWait(), !q.cfg.maxWaitSet && !q.cfg.patienceSet
-	if theirs || q.cfg.patienceSet && !q.cfg.maxWaitSet {
-		e.option, e.most, e.unset = "Patience", q.cfg.patience, !q.cfg.patienceSet
+	e.option, e.most, e.unset = "MaxWait", q.all.cfg.ownWait(), !q.all.cfg.maxWaitSet && !q.all.cfg.patienceSet
+	if theirs || q.all.cfg.patienceSet && !q.all.cfg.maxWaitSet {
+		e.option, e.most, e.unset = "Patience", q.all.cfg.patience, !q.all.cfg.patienceSet
 	}
-	e.heldOnly = theirs && q.cfg.maxWaitSet
+	e.heldOnly = theirs && q.all.cfg.maxWaitSet
 	return e
 }
 

@@ -34,8 +34,8 @@ func (a *attempt) whole(resp *http.Response) bool {
 	if ended {
 		resp.Body.Close()
 		if a.t.usual.Good(text) {
-			a.plain = wholeBody{text: text, of: a, ready: time.Since(a.call.began)}
-			resp.Body = &a.plain
+			a.text, a.ready = text, time.Since(a.call.began)
+			resp.Body = (*wholeBody)(a)
 			return true
 		}
 	}
@@ -72,16 +72,12 @@ func readWhole(rc io.Reader, n int64) ([]byte, error) {
 }
 
 // wholeBody is the body of an answer that is all there, and good. There is nothing
-// to be watched about it any more.
-type wholeBody struct {
-	text  []byte
-	off   int           // how much of it its reader has had
-	of    *attempt      // which found it good
-	ready time.Duration // when it was all there, since the call began
-}
+// to be watched about it any more. It is the attempt that found it so, as its reader
+// sees that.
+type wholeBody attempt
 
 // at is when b was all there.
-func (b *wholeBody) at() time.Time { return b.of.call.began.Add(b.ready) }
+func (b *wholeBody) at() time.Time { return b.call.began.Add(b.ready) }
 
 // verdict is that on resp, whose body b is.
 func (b *wholeBody) verdict(resp *http.Response) verdict {
@@ -89,24 +85,29 @@ func (b *wholeBody) verdict(resp *http.Response) verdict {
 }
 
 // usage is what b says of it, which is looked for only when somebody asks.
-func (b *wholeBody) usage() wire.Usage { return b.of.t.usual.Usage(b.text) }
+func (b *wholeBody) usage() wire.Usage { return b.t.usual.Usage(b.text) }
+
+// rest is what its reader has not had.
+func (b *wholeBody) rest() []byte { return b.text[b.read:] }
 
 func (b *wholeBody) Read(p []byte) (int, error) {
-	if b.off == len(b.text) {
+	rest := b.rest()
+	if len(rest) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(p, b.text[b.off:])
-	b.off += n
+	n := copy(p, rest)
+	b.read += uint32(n)
 	return n, nil
 }
 
 func (b *wholeBody) WriteTo(w io.Writer) (int64, error) {
-	if b.off == len(b.text) {
+	rest := b.rest()
+	if len(rest) == 0 {
 		return 0, nil
 	}
-	n, err := w.Write(b.text[b.off:])
-	b.off += n
-	if err == nil && b.off < len(b.text) {
+	n, err := w.Write(rest)
+	b.read += uint32(n)
+	if err == nil && n < len(rest) {
 		err = io.ErrShortWrite
 	}
 	return int64(n), err
