@@ -29,6 +29,7 @@ type slots struct {
 	trip      float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
 	witnesses witnesses
 	strikes   strikes
+	sinking   sinking
 	doubt     doubt
 }
 
@@ -143,11 +144,16 @@ func (s *slots) clearlyMore(served int) bool { return 100*served > 101*s.most }
 // slotsExplain reports whether it was for want of a slot that a was refused, or else
 // for nothing that our speed could help. It finds and lowers the cap.
 func (p *Pace) slotsExplain(now instant, a *Pass, k kind) bool {
-	if p.cfg.Without.has(NoSlots) || p.luck[k].share > 0 {
-		return false
-	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	switch {
+	case p.cfg.Without.has(NoSlots):
+		return false
+	case p.luck[k].share > 0: // chance, but for what the cap had no room for
+		over := s.on && k == s.says && float64(a.flying) > s.cap.base
+		if over {
+			s.cap.t = 0
+		}
+		return over
 	case !s.on:
 		return p.findSlots(now, a, k, served)
 	case k == s.says:
@@ -212,6 +218,9 @@ func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 		p.rate = wayBack(p.accepted.rate(now), s.before)
 		s.giveUp()
 		p.apply(now)
+		return false
+	case fewer && !few && p.sinks(a):
+		p.slotsAreChance()
 		return false
 	case fewer || served >= s.least:
 		s.most = max(1, served)
