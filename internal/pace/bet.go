@@ -86,10 +86,10 @@ func (p *Pace) suspect(now instant, a *Pass, k kind) {
 	p.count(a, k)
 	trialFirst := b.byUser && (p.free() || p.rate.t < nearlyBack) // whoever set a rate knows something
 	switch {
-	case b.trial.on:
+	case b.trial.on, !p.changed.since(a): // what was refused before the latest cut, that may help with
 	case p.maybeChance(k):
 		p.beginTrial(now, a, k)
-	case p.changed.since(a) && (!trialFirst || p.recent.allFail()):
+	case !trialFirst, p.recent.allFail():
 		p.cut(now, a, k)
 	}
 }

@@ -20,8 +20,8 @@ func (b *bucket) level(now instant) float64 {
 }
 
 // take takes n tokens if they are there; less than nothing gives some back.
-func (b *bucket) take(now instant, n int) {
-	tokens := b.level(now) - float64(n)
+func (b *bucket) take(now instant, n float64) {
+	tokens := b.level(now) - n
 	if tokens < 0 && -tokens*1e9 >= b.perSecond { // what a nanosecond brings is not missing
 		return
 	}

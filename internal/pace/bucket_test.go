@@ -29,7 +29,7 @@ func TestABucketDoesTheSumsOfXTimeRate(t *testing.T) {
 				theirs.AllowN(now, -1)
 			default:
 				n := 1 + random.IntN(burst)
-				own.take(p.at(now), n)
+				own.take(p.at(now), float64(n))
 				theirs.AllowN(now, n)
 			}
 			if got, want := own.level(p.at(now)), theirs.TokensAt(now); math.Abs(got-want) > 1e-6 {

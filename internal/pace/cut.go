@@ -43,6 +43,7 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 }
 
 const (
+	giveBack   = 0.5
 	deepest    = 0.7 // of the rate is left by the deepest cut,
 	farBeyond  = 3   // or so many times what was accepted, if that is less
 	nearlyBack = 0.7 // of the way back from a cut: a refusal from there on is for the limit itself
@@ -67,7 +68,11 @@ func (p *Pace) cutFirst(now instant, a *Pass, v, measured float64) {
 		c = math.Sqrt(c * v)
 	}
 	c = max(c, p.accepted.rate(now))
+	searched := p.rate.searching
 	p.setRate(now, min(below*v, measured, max(c, credible*v)))
+	if !searched {
+		p.bucket.take(now, -p.rebate.give(p.seq+1))
+	}
 	b.low.halve()
 	p.cycle = cycle{start: p.perSecond(now)}
 }
@@ -115,7 +120,7 @@ func (p *Pace) setRate(now instant, r float64) {
 // applyDrained applies the rate and forgets saved tokens.
 func (p *Pace) applyDrained(now instant) {
 	p.apply(now)
-	if n := int(p.bucket.level(now)); n > 0 {
+	if n := math.Floor(p.bucket.level(now)); n > 0 {
 		p.bucket.take(now, n)
 	}
 }

@@ -16,16 +16,20 @@ func (p *Pace) Down(now time.Time, down bool) {
 func (p *Pace) turned(now instant, down bool) {
 	if down {
 		p.doubtHold()
-		if now.Sub(p.hold.resumed) < flaps { // no outage, then: we were too fast
+		flapped := now.Sub(p.hold.resumed) < flaps // no outage, then: we were too fast
+		if flapped {
+			if b := &p.bet; b.on && b.rate < p.rate.value() {
+				p.backAt(b.rate)
+			}
 			p.dropBet()
 		} else {
 			p.undoCuts()
 		}
-		p.hold = hold{after: p.seq}
+		p.hold = hold{after: p.seq, failing: !flapped}
 		p.downAt = now
 	} else {
 		before := p.recent.bits << 1 // a brown-out that looked like an outage shows in them
-		p.hold = hold{failing: true, from: p.downAt}
+		p.hold = hold{failing: p.hold.failing, from: p.downAt}
 		p.resume(now)
 		p.recent.bits = before
 	}

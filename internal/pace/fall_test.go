@@ -129,3 +129,30 @@ func TestPaceTriesInALullAtTheRateThatIsAllowed(t *testing.T) {
 		}
 	}
 }
+
+// An outage that follows soon upon another was our speed. There is no search after it,
+// which would lead there again, and no way back to a rate that was never accepted.
+func TestPaceDoesNotSearchAfterAnOutageThatItMakesItself(t *testing.T) {
+	p := New(Config{Start: 20, Breaker: true})
+	p.rate = found(300, 1)
+	now := start.Add(time.Minute)
+	for _, first := range []bool{true, false} {
+		for range 4000 {
+			now = now.Add(time.Millisecond)
+			p.heldBy = byRate
+			a := p.Sent(now)
+			p.Headers(now, &a)
+		}
+		p.bet = bet{on: true, from: Pass{at: p.at(now)}, rate: 200}
+		p.Down(now, true)
+		p.Down(now.Add(4*time.Second), false)
+		now = now.Add(4 * time.Second)
+		if got := p.rate.searching; got != first {
+			t.Errorf("first %v: searches %v", first, got)
+		}
+		if !first && p.rate.value() > 200 {
+			t.Errorf("on at %v/s, want what was accepted, 200/s", p.rate.value())
+		}
+		p.rate = found(300, 1)
+	}
+}

@@ -93,6 +93,7 @@ type Pace struct {
 	luck   [kinds]luck // by kind of refusal
 	says   kind        // the refusals that the latest cut was for: the limit is told by them
 	window window      // between two holds
+	rebate rebate      // after a cut
 	recent history     // of refusals, of all kinds
 
 	epoch     time.Time // when it was first told the time
@@ -106,7 +107,7 @@ type Pace struct {
 
 // New returns a pace that knows no more than cfg.
 func New(cfg Config) *Pace {
-	p := &Pace{cfg: cfg, saying: 0.1}
+	p := &Pace{cfg: cfg, saying: 0.1, rebate: rebate{part: rebateMost}}
 	p.rate = limit{base: cfg.Start, searching: true}
 	if cfg.Without.has(NoSlowStart) {
 		p.rate.base = 1e6

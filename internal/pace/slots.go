@@ -29,6 +29,7 @@ type slots struct {
 	trip      float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
 	witnesses witnesses
 	strikes   strikes
+	sinking   sinking
 	doubt     doubt
 }
 
@@ -40,7 +41,8 @@ const (
 	alike     = 0.1 // so much of it: a limit on the rate, too, is met with as many out each time there
 	slotsSent = 15  // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
 	knockSoon = 3   // the same for a few slots at first, and twice as many after each time that one more was refused,
-	knockMost = 4   // doubled no more often than this, which is beyond slotsSent
+	knockMost = 2   // doubled no more often than this,
+	knockSent = 10  // and no more than these: a few slots that were more may be half of all again
 	provenAt  = 2   // where on its way the cap goes on, well beyond its base, once more slots are proven
 
 	// More refusals than these are not for want of a slot.
@@ -142,11 +144,16 @@ func (s *slots) clearlyMore(served int) bool { return 100*served > 101*s.most }
 // slotsExplain reports whether it was for want of a slot that a was refused, or else
 // for nothing that our speed could help. It finds and lowers the cap.
 func (p *Pace) slotsExplain(now instant, a *Pass, k kind) bool {
-	if p.cfg.Without.has(NoSlots) || p.luck[k].share > 0 {
-		return false
-	}
 	s, served := &p.slots, int(a.seq)-int(p.over)
 	switch {
+	case p.cfg.Without.has(NoSlots):
+		return false
+	case p.luck[k].share > 0: // chance, but for what the cap had no room for
+		over := s.on && k == s.says && float64(a.flying) > s.cap.base
+		if over {
+			s.cap.t = 0
+		}
+		return over
 	case !s.on:
 		return p.findSlots(now, a, k, served)
 	case k == s.says:
@@ -212,6 +219,9 @@ func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 		s.giveUp()
 		p.apply(now)
 		return false
+	case fewer && !few && p.sinks(a):
+		p.slotsAreChance()
+		return false
 	case fewer || served >= s.least:
 		s.most = max(1, served)
 		s.lower(int(a.flying)-1, a.seq, p.seq)
@@ -267,7 +277,7 @@ func (s *slots) lower(n int, sent, last uint64) {
 func (s *slots) grow(dt time.Duration) {
 	sent := slotsSent
 	if s.most < fewSlots {
-		sent = min(sent, knockSoon<<min(s.doubt.inVain, knockMost))
+		sent = min(knockSent, knockSoon<<min(s.doubt.inVain, knockMost))
 	}
 	s.cap.t += min(dt.Seconds()/comeback, 1/float64(sent))
 }

@@ -67,22 +67,24 @@ func TestPaceRampsUpOnceMoreSlotsAreProven(t *testing.T) {
 }
 
 func TestPaceKeepsTheNumberOfSlotsThroughRefusalsByChance(t *testing.T) {
-	luck := rand.New(rand.NewPCG(7, 8))
-	slots := busy(func(time.Duration) int { return 30 })
-	r := newRig(Config{}, func(now time.Time, serving int) reply {
-		if now.Sub(start) > 60*time.Second && luck.Float64() < 0.1 {
-			return refusal
+	for _, share := range []float64{0.1, 0.3} {
+		luck := rand.New(rand.NewPCG(7, 8))
+		slots := busy(func(time.Duration) int { return 30 })
+		r := newRig(Config{}, func(now time.Time, serving int) reply {
+			if now.Sub(start) > 60*time.Second && luck.Float64() < share {
+				return refusal
+			}
+			return slots(now, serving)
+		})
+		r.run(60*time.Second, 0)
+		if !r.p.slots.on {
+			t.Fatal("no cap after a minute with 30 slots")
 		}
-		return slots(now, serving)
-	})
-	r.run(60*time.Second, 0)
-	if !r.p.slots.on {
-		t.Fatal("no cap after a minute with 30 slots")
-	}
-	r.reset()
-	r.run(120*time.Second, 0)
-	if got := float64(r.count[OK]) / 120; got < 0.85*15 {
-		t.Errorf("served %.1f/s although a tenth is refused by chance, want nearly 15/s", got)
+		r.reset()
+		r.run(120*time.Second, 0)
+		if got := float64(r.count[OK]) / 120; got < 0.85*15 {
+			t.Errorf("served %.1f/s although %v are refused by chance, want nearly 15/s", got, share)
+		}
 	}
 }
 
@@ -139,7 +141,7 @@ func TestPaceDoesNotTakeAFewASecondForSlotsAgainAndAgain(t *testing.T) {
 // One more than a few slots is tried soon, in case they are none, and ever more seldom
 // while it is refused.
 func TestPaceTriesOneMoreThanAFewSlotsSoon(t *testing.T) {
-	for inVain, want := range map[int]int{0: 6, 1: 12, 2: 24, 3: 30, 9: 30} {
+	for inVain, want := range map[int]int{0: 6, 1: 12, 2: 20, 3: 20, 9: 20} {
 		s := slots{on: true, most: 1, cap: limit{base: 1, step: 1}, doubt: doubt{inVain: inVain}}
 		got := 0
 		for s.max() < 2 {

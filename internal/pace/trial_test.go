@@ -312,3 +312,24 @@ func TestPaceCanJudgeATrialBeforeWhichAllWereRefused(t *testing.T) {
 		}
 	}
 }
+
+// A provider whose refusals cost it most of an answer refuses for a while after the cut
+// that was deep enough, too: those were sent before it. They are no reason for a trial,
+// which would let its bucket run full for the next time.
+func TestPaceWaitsForWhatACutDoesBeforeItTries(t *testing.T) {
+	provider := tokens(63, 26, 0.8)
+	r := newRig(Config{}, func(now time.Time, serving int) reply {
+		got := provider(now, serving)
+		if got.outcome == OK {
+			return reply{OK, 230 * time.Millisecond, 800 * time.Millisecond, 0}
+		}
+		got.after = 230 * time.Millisecond
+		return got
+	})
+	r.run(20*time.Second, 0)
+	r.reset()
+	r.run(2*time.Minute, 0)
+	if got := float64(r.count[OK]) / (120 * 63); got < 0.85 {
+		t.Errorf("%.2f of the limit is used, want nearly all", got)
+	}
+}
