@@ -426,6 +426,35 @@ func TestABrownOutDoesNotOpenTheBreakerAndATotalOutageAfterItDoes(t *testing.T) 
 	}
 }
 
+// The calls of a provider that takes long to answer end long after the refusals that
+// came before them. Its limit, met now and then, is no outage.
+func TestALimitThatIsMetWhileAnswersTakeLongDoesNotOpenTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, burst, cost = 19, 5, 0.8
+		tokens, last := float64(burst), time.Duration(0)
+		p := newRuled(func(at time.Duration, _ int) step {
+			tokens, last = min(burst, tokens+limit*(at-last).Seconds()), at
+			if tokens < 1 {
+				tokens = max(0, tokens-cost)
+				return step{status: 529, takes: 40 * ms}
+			}
+			tokens--
+			return step{status: 200, takes: 8 * time.Second}
+		})
+		opened := steady.ObserverFunc(func(_ context.Context, e steady.Event) {
+			if e, ok := e.(steady.BreakerChanged); ok && e.To == "open" && time.Since(p.start) > 10*time.Second { // the limit is known by then
+				t.Errorf("the breaker opened after %v", time.Since(p.start))
+			}
+		})
+		rt := must(t)(steady.New(steady.WithBase(p), steady.WithObserver(opened), steady.Patience(time.Minute)))
+		c := perSecond(t, rt, 25, 3*time.Minute)
+		if c.good < 0.95*limit*180 {
+			t.Errorf("%d calls succeeded, the others ended in %v", c.good, c.bad)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // At the beginning of a brown-out a run of failures may open the breaker after all,
 // which takes it for an outage. It does not do so again and again.
 func TestABreakerThatABrownOutHasOpenedLearnsOfIt(t *testing.T) {

@@ -57,7 +57,16 @@ func TestPaceSaysThatNothingPassesOnlyWhenALimitWouldHaveLetSomeThrough(t *testi
 	for now.Sub(began) < time.Second {
 		send(Overloaded)
 	}
-	if p.Passing(now) {
-		t.Errorf("attempts pass although for %v all were refused", now.Sub(began))
+	for _, after := range []time.Duration{0, 10 * time.Second} { // in which nothing is sent
+		if p.Passing(now.Add(after)) {
+			t.Errorf("attempts pass although for %v all were refused", now.Sub(began))
+		}
+	}
+	p.Sent(now) // whose answer takes long
+	if soon := now.Add(20 * time.Millisecond); p.Passing(soon) {
+		t.Error("attempts pass before the latest could have been refused")
+	}
+	if late := now.Add(time.Second); !p.Passing(late) {
+		t.Error("nothing passes although the latest would have been refused by now")
 	}
 }

@@ -53,13 +53,15 @@ func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
 func (p *Pace) BrownOut() bool { return p.luck[overload].share > 0 || p.luck[unavailable].share > 0 }
 
 // Passing reports whether attempts pass as far as can be told: the latest refusals
-// are no run but what chance explains, or a run so short that a limit on the rate
-// could have let none through meanwhile.
+// are no run but what chance explains, or have been followed by an attempt that must
+// have been accepted, or are a run so short that a limit on the rate could have let
+// none through meanwhile.
 func (p *Pace) Passing(now time.Time) bool {
-	if !p.recent.allFail() {
+	at := p.at(now)
+	if !p.recent.allFail() || p.later != 0 && at.Sub(p.later) > p.settle() {
 		return true
 	}
-	lasts, ever := p.at(now).Sub(p.recent.from), p.refused+uint64(p.InFlight()) < p.seq
+	lasts, ever := at.Sub(p.recent.from), p.refused+uint64(p.InFlight()) < p.seq
 	return ever && lasts < runCounts && lasts.Seconds()*p.fastest < runPasses
 }
 

@@ -95,6 +95,7 @@ type Pace struct {
 	window window      // between two holds
 	rebate rebate      // after a cut
 	recent history     // of refusals, of all kinds
+	later  instant     // since when, at least, an attempt is out that was sent after the latest refused one; 0 if none is
 
 	epoch     time.Time // when it was first told the time
 	changed   change    // of the rate, the latest
@@ -183,6 +184,9 @@ func (p *Pace) sent(now instant) Pass {
 	p.heldBy = byNothing
 	p.cycle.note(&a)
 	p.lastSent = now
+	if p.later == 0 {
+		p.later = now
+	}
 	if p.silentFrom.IsZero() || p.unheard == 0 {
 		p.silentFrom = now
 	}

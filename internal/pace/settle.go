@@ -107,6 +107,9 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 	if p.recent.mark(a); p.recent.run() == 1 {
 		p.fastest = p.perSecond(now)
 	}
+	if p.later = 0; p.seq > p.recent.top {
+		p.later = now
+	}
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
 	p.refused++

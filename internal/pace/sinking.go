@@ -5,7 +5,8 @@ package pace
 // chance goes on.
 type sinking struct {
 	from          float64 // the cap before
-	times         int     // that it was lowered
+	times         int     // that it was lowered since
+	last          uint64  // the refusal that lowered it last
 	sent, refused int     // attempts meanwhile
 }
 
@@ -16,29 +17,22 @@ const (
 	sinkLeast = 1.0 / 4 // and fewer may be for slots that are taken by answers which nobody waits for
 )
 
-// further takes note that a cap of base is to be lowered, and that so many of the
-// attempts since it was last lowered were refused. It reports whether it is chance.
-func (k *sinking) further(base float64, sent uint64, refused int) bool {
+// sinks takes note that the refusal of a is to lower the cap once more, and reports
+// whether it shows that all of them were chance.
+func (p *Pace) sinks(a *Pass) bool {
+	k, base := &p.slots.sinking, p.slots.cap.base
+	sent := int(min(a.seq-k.last, sinkSoon+1))
 	if sent > sinkSoon {
-		*k = sinking{from: base}
+		*k = sinking{from: base, last: a.seq}
 		return false
 	}
+	refused := p.luck[p.slots.says].recent.refused(sent)
 	if float64(refused) > sinkStill*float64(sent) {
 		return false
 	}
-	if k.times == 0 {
-		k.from = max(k.from, base)
-	}
-	k.times, k.sent, k.refused = k.times+1, k.sent+int(sent), k.refused+refused
+	k.from, k.times, k.last = max(k.from, base), k.times+1, a.seq
+	k.sent, k.refused = k.sent+sent, k.refused+refused
 	return k.times >= sinkings && float64(k.refused) >= sinkLeast*float64(k.sent)
-}
-
-// sinks reports whether the refusal of a, which would lower the cap once more, shows
-// that all of them were chance.
-func (p *Pace) sinks(a *Pass) bool {
-	s := &p.slots
-	sent := a.seq - s.cut
-	return s.sinking.further(s.cap.base, sent, p.luck[s.says].recent.refused(int(min(historyLen, sent))))
 }
 
 // slotsAreChance ends a sinking of the cap: what was refused under it was so by chance.
