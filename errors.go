@@ -59,10 +59,11 @@ type AnswerError struct {
 
 func (e *AnswerError) Error() string {
 	text := "steady: the answer is an error: " + e.Class
-	for _, word := range [...]string{e.Type, e.Code} {
-		if word != "" && word != e.Class {
-			text += " (" + word + ")"
-		}
+	if e.Type != "" && e.Type != e.Class {
+		text += " (" + e.Type + ")"
+	}
+	if e.Code != "" && e.Code != e.Class && e.Code != e.Type {
+		text += " (" + e.Code + ")"
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package steady
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/steadyhttp/steady/internal/pace"
@@ -83,8 +84,9 @@ type BreakerChanged struct {
 // was no limit on those after all), "doubt" (to go slower has not helped, and so a trial
 // begins), "trial" (that has ended), "no chance" (the share that was refused whatever we
 // did has changed), "rejected" (everything is, by 429), "failed" (everything does),
-// "silence" (nothing is heard), "probe" (one has passed, which ends the hold) or
-// "breaker" (that holds the queue instead).
+// "silence" (nothing is heard), "probe" (one has passed, which ends the hold),
+// "breaker" (that holds the queue instead) or "anew" (the limit that was known says
+// nothing any more, as after an outage, and is searched for).
 type PaceChanged struct {
 	Key       string
 	From, To  string
@@ -129,7 +131,7 @@ type ObserverFunc func(context.Context, Event)
 // Observe calls f.
 func (f ObserverFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// LogTo returns an [Observer] that logs to l: at Warn a breaker that opens, a pace
+// LogTo returns an [Observer] that logs to l: at Warn a closed breaker that opens, a pace
 // that holds the queue, and a call that is given up although another attempt was
 // wanted; at Info each retry, a call that is refused its turn, of which an overload
 // makes many at once, and what else breakers and paces do; at Debug all the rest. A
@@ -176,7 +178,7 @@ func logged(e Event) (level slog.Level, msg string, attrs []slog.Attr) {
 	case PaceChanged:
 		return e.level(), "steady: pace changed", []slog.Attr{
 			slog.String("key", e.Key), slog.String("from", e.From), slog.String("to", e.To), slog.String("reason", e.Reason),
-			slog.Float64("pace", e.Pace), slog.Int("slots", e.Slots), slog.Int("in_flight", e.InFlight), slog.Int("waiting", e.Waiting),
+			slog.Float64("pace", math.Round(100*e.Pace)/100), slog.Int("slots", e.Slots), slog.Int("in_flight", e.InFlight), slog.Int("waiting", e.Waiting),
 		}
 	case AttemptEnded:
 		return slog.LevelDebug, "steady: attempt ended", []slog.Attr{
@@ -197,8 +199,10 @@ func (e GaveUp) level() slog.Level {
 	return slog.LevelWarn
 }
 
+// A probe that fails, every two seconds in an outage, opens the breaker again: that is
+// no news.
 func (e BreakerChanged) level() slog.Level {
-	if e.To == "open" {
+	if e.From == "closed" && e.To == "open" {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo

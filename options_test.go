@@ -1,8 +1,10 @@
 package steady_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -324,6 +326,40 @@ func TestNilsThatMeanTheDefault(t *testing.T) {
 			t.Errorf("an observer that was replaced by nil heard %v", heard.all)
 		}
 	})
+}
+
+// Who reads the warnings hears of an outage once, and not of each probe that fails.
+func TestLogToWarnsOfAnOutageOnce(t *testing.T) {
+	var logged bytes.Buffer
+	log := steady.LogTo(slog.New(slog.NewTextHandler(&logged, nil)))
+	states := []string{"closed", "open", "half-open", "open", "half-open", "closed"}
+	for i := range len(states) - 1 {
+		log.Observe(t.Context(), steady.BreakerChanged{Key: "k", From: states[i], To: states[i+1]})
+	}
+	log.Observe(t.Context(), steady.PaceChanged{Key: "k", From: "search", To: "rate", Pace: 19.108999999999998})
+	if got := strings.Count(logged.String(), "level=WARN"); got != 1 {
+		t.Errorf("%d warnings, want 1:\n%s", got, &logged)
+	}
+	if !strings.Contains(logged.String(), "pace=19.11 ") {
+		t.Errorf("the pace is not rounded:\n%s", &logged)
+	}
+}
+
+// A provider that says one thing three times is quoted once.
+func TestAnAnswerErrorSaysEachWordOnce(t *testing.T) {
+	for _, tt := range []struct {
+		err  steady.AnswerError
+		want string
+	}{
+		{steady.AnswerError{Class: "quota_exhausted", Type: "insufficient_quota", Code: "insufficient_quota"}, "quota_exhausted (insufficient_quota)"},
+		{steady.AnswerError{Class: "overloaded", Type: "overloaded", Code: "overloaded"}, "overloaded"},
+		{steady.AnswerError{Class: "overloaded", Type: "server_error", Code: "busy"}, "overloaded (server_error) (busy)"},
+		{steady.AnswerError{Class: "overloaded", Code: "busy"}, "overloaded (busy)"},
+	} {
+		if got, want := tt.err.Error(), "steady: the answer is an error: "+tt.want; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 func TestLogToNilPanicsAtOnce(t *testing.T) {

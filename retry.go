@@ -64,7 +64,8 @@ func (c *retryConfig) validate() error {
 // MaxAttempts sets how many attempts a call may have, whatever they fail of. The
 // default is 6; 1 means no retries. In [New] a probe that fails while other calls
 // wait is none of them: it asks for all whether the provider is back, and its call goes
-// on waiting as if it had not been sent. So a call is sent at most n times on its own
+// on waiting as if it had not been sent, unless it may have been done and billed: see
+// [UnknownResends]. So a call is sent at most n times on its own
 // behalf, and besides for others while its [Patience] lasts: one call at a time, every
 // [OpenFor].
 func MaxAttempts(n int) RetryOption {
@@ -106,7 +107,9 @@ func RetryBudget(ratio, perSecond float64) RetryOption {
 
 // UnknownResends sets how often a POST may be sent again when it may have been
 // done, and billed, already: the connection broke, or the headers did not come in
-// time, after it had been sent, or a gateway said 504 or 524. The default is 1.
+// time, after it had been sent, or a gateway said 504 or 524. The default is 1. That
+// goes for probes as well: a batch that is to outlast an outage of such answers needs
+// as many as its calls have probes to make, and may pay for them.
 // GET, HEAD, PUT, DELETE and requests with an Idempotency-Key are free of it.
 func UnknownResends(n int) RetryOption {
 	return retryOption(func(c *retryConfig) { c.unknownResends = n })

@@ -96,6 +96,10 @@ func (p *Pace) waited(now instant) time.Duration {
 	return min(now.Sub(p.lastSent), now.Sub(p.heldSince))
 }
 
+// waitsFree is how many attempts that had to wait move a search on before what was
+// accepted must bear it out: that says little as long as few calls came.
+const waitsFree = 20
+
 // used reports whether so much of the rate, but for what is refused, has been used
 // that it may grow.
 func (p *Pace) used(now instant) bool {
@@ -106,15 +110,23 @@ func (p *Pace) used(now instant) bool {
 	return p.rate.value()*(1-share) < 1.5*p.accepted.rate(now)
 }
 
-// searchOn goes on with the search if one refusal ever has ended it: one may be chance.
+// searchOn goes on with the search when what has ended it says nothing any more: one
+// refusal ever, which may be chance, or a limit that nobody has met for long.
 func (p *Pace) searchOn(now instant) {
-	if p.refused == 1 && !p.rate.searching && p.says != computed && p.seq > p.changed.after+lone && now.After(p.changed.calm) {
+	if p.rate.searching || !now.After(p.changed.calm) {
+		return
+	}
+	alone := p.refused == 1 && p.says != computed && p.seq > p.changed.after+lone
+	if alone || p.met != 0 && now.Sub(p.met) > stale {
 		p.rate = limit{base: p.rate.value(), searching: true}
 		p.dropBet()
 	}
 }
 
-const lone = 16 // attempts without a second refusal after the first
+const (
+	lone  = 16              // attempts without a second refusal after the first
+	stale = 5 * time.Minute // without a refusal: where calls wait a limit is met again long before
+)
 
 // grow moves the limit that the head of the queue waited for.
 func (p *Pace) grow(now instant) {
@@ -127,7 +139,8 @@ func (p *Pace) grow(now instant) {
 		if p.luck[p.says].share > 0 {
 			dt /= 2
 		}
-		if !p.bet.trial.on && (p.used(now) || p.seq < 20) {
+		p.waits++
+		if !p.bet.trial.on && (p.used(now) || p.rate.searching && p.waits <= waitsFree) {
 			p.rate.advance(dt, max(250*time.Millisecond, time.Duration(1.5e9*p.saying)))
 			p.arrive()
 			if p.cfg.Without.has(NoSpeedUp) {

@@ -112,7 +112,7 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 	}
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
-	p.refused++
+	p.refused, p.met = p.refused+1, now
 	p.rebate.refused(a)
 	switch {
 	case p.hold.on:

@@ -47,6 +47,8 @@ func (p *Pace) Why(from State) string {
 		return "breaker"
 	case from == Hold:
 		return "probe"
+	case to == Search:
+		return "anew"
 	case from == Trial:
 		return "trial"
 	case to == Trial:

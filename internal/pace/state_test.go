@@ -24,6 +24,8 @@ func TestTheStateIsTheOneThatExplainsMost(t *testing.T) {
 		{func() { p.bet.trial.on = false }, Slots, "trial"},
 		{func() { p.slow.cap = 0 }, Chance, "no slots"},
 		{func() { p.luck[overload].share = 0 }, Rate, "no chance"},
+		{func() { p.rate.searching = true }, Search, "anew"},
+		{func() { p.setRate(p.lastSent, 20) }, Rate, "refused"},
 	} {
 		before := p.State()
 		step.happens()
