@@ -8,7 +8,8 @@ func Contenders() []Contender {
 	out = append(out, basicContenders()...)
 	out = append(out, libContenders()...)
 	out = append(out, articleContenders()...)
-	out = append(out, imported("steady"), imported("steady-pool", steady.WithPace(steady.AdaptivePool())), modelled("model"))
+	out = append(out, imported("steady", asLongAsAllowed), imported("steady-defaults"),
+		imported("steady-pool", asLongAsAllowed, steady.WithPace(steady.AdaptivePool())), modelled("model"))
 	out = append(out, Oracle(false), Oracle(true))
 	return out
 }

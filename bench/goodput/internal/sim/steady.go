@@ -2,6 +2,7 @@ package sim
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/steadyhttp/steady"
@@ -17,11 +18,14 @@ func modelled(name string, without ...pace.Ablation) Contender {
 	}}
 }
 
-// imported is the package as it is imported: New with its defaults, but that a
-// call may wait as long as its deadline allows.
+// asLongAsAllowed lets a call wait until its own deadline: the scenarios say what those
+// are, up to two minutes.
+var asLongAsAllowed = steady.Patience(10 * time.Minute)
+
+// imported is the package as it is imported: New with its defaults and opts.
 func imported(name string, opts ...steady.Option) Contender {
 	return Contender{Name: name, Fresh: true, New: func(e *Env, i int) Doer {
-		rt, err := steady.New(append(opts, steady.WithBase(e.Server), steady.Patience(10*time.Minute))...)
+		rt, err := steady.New(append(slices.Clip(opts), steady.WithBase(e.Server))...)
 		if err != nil {
 			panic(err)
 		}
