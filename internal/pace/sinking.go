@@ -37,6 +37,9 @@ func (k *sinking) further(base float64, sent uint64, refused int) bool {
 // that all of them were chance.
 func (p *Pace) sinks(a *Pass) bool {
 	s := &p.slots
+	if a.seq <= s.cut { // it was sent when the cap was not as low yet
+		return false
+	}
 	sent := a.seq - s.cut
 	return s.sinking.further(s.cap.base, sent, p.luck[s.says].recent.refused(int(min(historyLen, sent))))
 }
