@@ -95,6 +95,7 @@ type Pace struct {
 	window window      // between two holds
 	rebate rebate      // after a cut
 	recent history     // of refusals, of all kinds
+	rushed bool        // the latest run of them began with an attempt that had waited for the rate
 
 	epoch     time.Time // when it was first told the time
 	changed   change    // of the rate, the latest

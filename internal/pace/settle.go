@@ -105,7 +105,7 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 		return
 	}
 	if p.recent.mark(a); p.recent.run() == 1 {
-		p.fastest = p.perSecond(now)
+		p.fastest, p.rushed = p.perSecond(now), a.heldBy == byRate
 	}
 	p.luck[k].mark(a)
 	p.accepted.add(now, -1)
