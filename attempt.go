@@ -176,11 +176,8 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 	if resp != nil && resp.Request != nil && resp.Request.Context() == context.Context(a) {
 		resp.Request = req
 	}
-	if !inTime && c.Context.Err() == nil {
-		if resp != nil { // the headers came in the very moment in which their time was over
-			resp.Body.Close()
-		}
-		resp, err = nil, errHeaderTimeout{t.cfg.header}
+	if !inTime {
+		resp, err = a.late(resp, err)
 	}
 	if err != nil {
 		a.failed(err)
@@ -188,6 +185,20 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 	}
 	a.begun(req, resp, usual)
 	return resp, nil
+}
+
+// late returns what resp and err come to that the base has returned when a had ended.
+func (a *attempt) late(resp *http.Response, err error) (*http.Response, error) {
+	switch left := a.call.Context.Err(); {
+	case left == nil:
+		if resp != nil { // the headers came in the very moment in which their time was over
+			resp.Body.Close()
+		}
+		return nil, errHeaderTimeout{a.t.cfg.header}
+	case err != nil && !errors.Is(err, left): // it was late before the caller left, and err tells only that
+		return nil, &reasons{contextError(a.call.Context), err}
+	}
+	return resp, err
 }
 
 func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }

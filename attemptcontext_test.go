@@ -97,6 +97,23 @@ func TestTheContextOfAnAttemptEndsWithIt(t *testing.T) {
 	}
 }
 
+// Whoever leaves hears of that, also when the headers were late already.
+func TestACallerWhoLeavesALateAttemptHearsOfThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancelCause(t.Context())
+		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			late := req.Context().Err()
+			leave(errGone)
+			return nil, late
+		})
+		_, err := steady.Attempt(steady.HeaderTimeout(time.Second))(base).RoundTrip(post(t, ctx, "q")) //nolint:bodyclose // there is none
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, errGone) {
+			t.Errorf("error %v, want the caller's own", err)
+		}
+	})
+}
+
 var errGone = errors.New("gone")
 
 // neverEnding is a body of which nothing comes.

@@ -43,7 +43,6 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 }
 
 const (
-	giveBack   = 0.5
 	deepest    = 0.7 // of the rate is left by the deepest cut,
 	farBeyond  = 3   // or so many times what was accepted, if that is less
 	nearlyBack = 0.7 // of the way back from a cut: a refusal from there on is for the limit itself

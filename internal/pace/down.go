@@ -16,7 +16,7 @@ func (p *Pace) Down(now time.Time, down bool) {
 func (p *Pace) turned(now instant, down bool) {
 	if down {
 		p.doubtHold()
-		flapped := now.Sub(p.hold.resumed) < flaps // no outage, then: we were too fast
+		flapped := p.rushed && now.Sub(p.hold.resumed) < flaps // no outage, then: we were too fast
 		if flapped {
 			if b := &p.bet; b.on && b.rate < p.rate.value() {
 				p.backAt(b.rate)

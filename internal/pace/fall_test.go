@@ -130,29 +130,43 @@ func TestPaceTriesInALullAtTheRateThatIsAllowed(t *testing.T) {
 	}
 }
 
-// An outage that follows soon upon another was our speed. There is no search after it,
-// which would lead there again, and no way back to a rate that was never accepted.
+// An outage that follows soon upon another was our speed, if it met calls that we had
+// held back. There is no search after it, which would lead there again, and no way back
+// to a rate that was never accepted.
 func TestPaceDoesNotSearchAfterAnOutageThatItMakesItself(t *testing.T) {
-	p := New(Config{Start: 20, Breaker: true})
-	p.rate = found(300, 1)
-	now := start.Add(time.Minute)
-	for _, first := range []bool{true, false} {
-		for range 4000 {
-			now = now.Add(time.Millisecond)
-			p.heldBy = byRate
-			a := p.Sent(now)
-			p.Headers(now, &a)
-		}
-		p.bet = bet{on: true, from: Pass{at: p.at(now)}, rate: 200}
-		p.Down(now, true)
-		p.Down(now.Add(4*time.Second), false)
-		now = now.Add(4 * time.Second)
-		if got := p.rate.searching; got != first {
-			t.Errorf("first %v: searches %v", first, got)
-		}
-		if !first && p.rate.value() > 200 {
-			t.Errorf("on at %v/s, want what was accepted, 200/s", p.rate.value())
-		}
+	for _, rushed := range []bool{true, false} {
+		p := New(Config{Start: 20, Breaker: true})
 		p.rate = found(300, 1)
+		now := start.Add(time.Minute)
+		send := func() Pass {
+			now = now.Add(time.Millisecond)
+			if rushed {
+				p.heldBy = byRate
+			}
+			return p.Sent(now)
+		}
+		for _, first := range []bool{true, false} {
+			for range 4000 {
+				a := send()
+				p.Headers(now, &a)
+				p.Settled(now, &a, OK, 0)
+			}
+			for range 5 {
+				a := send()
+				p.Settled(now, &a, Failed, 0)
+			}
+			p.bet = bet{on: true, from: Pass{at: p.at(now)}, rate: 200}
+			p.Down(now, true)
+			p.Down(now.Add(4*time.Second), false)
+			now = now.Add(4 * time.Second)
+			searches := first || !rushed
+			if got := p.rate.searching; got != searches {
+				t.Errorf("rushed %v, first %v: searches %v", rushed, first, got)
+			}
+			if !searches && p.rate.value() > 200 {
+				t.Errorf("on at %v/s, want what was accepted, 200/s", p.rate.value())
+			}
+			p.rate = found(300, 1)
+		}
 	}
 }

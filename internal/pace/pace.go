@@ -95,6 +95,7 @@ type Pace struct {
 	window window      // between two holds
 	rebate rebate      // after a cut
 	recent history     // of refusals, of all kinds
+	rushed bool        // the latest run of them began with an attempt that had waited for the rate
 	met    instant     // when an attempt was refused last; 0 if none was
 	waits  int         // attempts that had to wait for the rate
 	later  instant     // since when, at least, an attempt is out that was sent after the latest refused one; 0 if none is

@@ -105,7 +105,7 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 		return
 	}
 	if p.recent.mark(a); p.recent.run() == 1 {
-		p.fastest = p.perSecond(now)
+		p.fastest, p.rushed = p.perSecond(now), a.heldBy == byRate
 	}
 	if p.later = 0; p.seq > p.recent.top {
 		p.later = now

@@ -21,6 +21,9 @@ const (
 // whether it shows that all of them were chance.
 func (p *Pace) sinks(a *Pass) bool {
 	k, base := &p.slots.sinking, p.slots.cap.base
+	if a.seq <= k.last { // it was sent when the cap was not as low yet
+		return false
+	}
 	sent := int(min(a.seq-k.last, sinkSoon+1))
 	if sent > sinkSoon {
 		*k = sinking{from: base, last: a.seq}
