@@ -43,7 +43,6 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 }
 
 const (
-	giveBack   = 0.5
 	deepest    = 0.7 // of the rate is left by the deepest cut,
 	farBeyond  = 3   // or so many times what was accepted, if that is less
 	nearlyBack = 0.7 // of the way back from a cut: a refusal from there on is for the limit itself
@@ -68,10 +67,11 @@ func (p *Pace) cutFirst(now instant, a *Pass, v, measured float64) {
 		c = math.Sqrt(c * v)
 	}
 	c = max(c, p.accepted.rate(now))
-	searched := p.rate.searching
+	known := !p.rate.searching
 	p.setRate(now, min(below*v, measured, max(c, credible*v)))
-	if !searched {
-		p.bucket.take(now, -p.rebate.give(p.seq+1))
+	if known { // a search ends far beyond the limit, and so its last attempt came much too early
+		part := p.rebate.give(p.seq + 1)
+		p.bucket.take(now, -part)
 	}
 	b.low.halve()
 	p.cycle = cycle{start: p.perSecond(now)}
