@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// hold is the state in which nothing passes: one probe at a time.
+// hold is the state in which nothing passes: one probe at a time. While a breaker holds
+// the calls it is not on, and keeps what is to be known when they go on.
 type hold struct {
 	on      bool
 	silent  bool    // because nothing was heard at all,
 	mute    instant // and since when; zero once a refusal was
-	failing bool    // because of failures, not of rejections
+	failing bool    // because of failures, not of rejections, and not of such as our speed has brought about
 	from    instant
 	after   uint64  // the last attempt sent before it began or, once it is over, ended
 	until   instant // when the next probe may go
