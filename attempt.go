@@ -127,7 +127,7 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 type attemptTransport struct {
 	cfg   attemptConfig
 	next  http.RoundTripper
-	clock clock
+	clock callClock
 	usual wire.Glancer // of answers that are all there
 }
 

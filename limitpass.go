@@ -101,10 +101,10 @@ func (p *limitPass) tell(o Observer, q *queue, err error) {
 	returned = true
 }
 
-// withdraw gives back what the holder gave for an attempt that will not be made.
+// withdraw gives back what the holder has given for an attempt that will not be made.
 func (p *limitPass) withdraw() {
 	q := p.q.Load()
-	if q == nil { // it has not come to where it could be given any
+	if q == nil { // p was in none yet, and so was given nothing
 		return
 	}
 	if h := q.all.cfg.holder; h != nil {

@@ -234,7 +234,7 @@ func (t *retryTransport) over(next http.RoundTripper) http.RoundTripper {
 type retryTransport struct {
 	cfg     retryConfig
 	below   below
-	clock   clock
+	clock   callClock
 	budgets keyed[budget]
 }
 
