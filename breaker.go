@@ -207,7 +207,7 @@ func (p *breakerPass) answered(resp *http.Response) {
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
-	gated
+	gateLink
 	b *breaker
 	c *call
 

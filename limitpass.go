@@ -11,7 +11,7 @@ import (
 // limitPass is one call's way through the queue of its key: what its attempt
 // under way holds. It is the call's gate.
 type limitPass struct {
-	gated
+	gateLink
 	c      *call
 	cost   int     // of the rate limit
 	charge *charge // in tokens of the model, if that matters
