@@ -19,9 +19,9 @@ func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.ca
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
 // little, if it is the first one since the rate was back where it was; further, if
 // what was accepted since the refusals began says so. Every attempt sent before a has
-// been refused by now or it never will be. No cut goes below deepest, since
-// refused attempts may cost capacity and then less is accepted than could be; but where
-// far more than what was accepted goes, down to near that.
+// been refused by now or it never will be. No cut goes below deepest, since refused
+// attempts may cost capacity, and then less is accepted than could be. Only where far
+// more is sent than is accepted does it go deeper, to farBeyond times that.
 func (p *Pace) cut(now instant, a *Pass, k kind) {
 	v := p.perSecond(now)
 	p.hold.ramped = false
