@@ -127,7 +127,7 @@ func (c attemptConfig) layer(next http.RoundTripper) http.RoundTripper {
 type attemptTransport struct {
 	cfg   attemptConfig
 	next  http.RoundTripper
-	clock clock
+	clock callClock
 	usual wire.Glancer // of answers that are all there
 }
 
@@ -152,13 +152,13 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 	a := c.newAttempt()
 	a.t, a.call, a.due = t, c, dueHeaders
 	if t.cfg.observer != nil {
-		v := a.keepVigil()
-		v.key = t.cfg.keyer.key(c, req)
-		v.values = httptrace.WithClientTrace(v.values, &httptrace.ClientTrace{WroteRequest: v.wrote})
+		tr := a.track()
+		tr.report.key = t.cfg.keyer.key(c, req)
+		tr.values = httptrace.WithClientTrace(tr.values, &httptrace.ClientTrace{WroteRequest: tr.report.wrote})
 	}
 	if c.body != nil && lends(t.next, req) {
-		v := a.keepVigil()
-		v.values = c.body.current.lend(v.values, req.ContentLength)
+		tr := a.track()
+		tr.values = c.body.current.lend(tr.values, req.ContentLength)
 	}
 	returned := false
 	defer func() { // after a panic of next
@@ -183,7 +183,7 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 		a.failed(err)
 		return nil, err
 	}
-	a.begun(req, resp, usual)
+	a.received(req, resp, usual)
 	return resp, nil
 }
 

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// An attempt is the context of its own request: that costs one registration with the
-// caller's context, which the body shares, where a context of package context, a timer's
-// closure and a watch over the body would cost three. It is the caller's context for all
-// but the end.
+// An attempt is the context of its own request. In all but its end that is the caller's.
+// So it costs one registration with the caller's context, which the body shares, where a
+// context of package context, a timer's closure and a watch over the body would cost three.
 
 // attemptEnd is why an attempt is over.
 type attemptEnd uint8
@@ -34,8 +33,8 @@ func (a *attempt) Value(key any) any {
 	if _, ok := key.(callContextKey); ok {
 		return a.call
 	}
-	if v := a.vigil.Load(); v != nil {
-		return v.values.Value(key)
+	if tr := a.tracking.Load(); tr != nil {
+		return tr.values.Value(key)
 	}
 	return a.call.Context.Value(key)
 }
@@ -44,14 +43,14 @@ func (a *attempt) Value(key any) any {
 func (a *attempt) Done() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	v := a.arm()
-	if v.done == nil {
-		v.done = make(chan struct{})
+	tr := a.arm()
+	if tr.done == nil {
+		tr.done = make(chan struct{})
 		if a.ended != endNotYet {
-			close(v.done)
+			close(tr.done)
 		}
 	}
-	return v.done
+	return tr.done
 }
 
 // Err returns why the attempt ended. It knows of the caller's end as soon as the
@@ -79,15 +78,15 @@ func (a *attempt) Err() error {
 // package hands it takes the child's lock, which is held during the registration.
 func (a *attempt) AfterFunc(end func()) (stop func() bool) {
 	a.mu.Lock()
-	v := a.keepVigil()
-	ch := &v.first
-	if ch.end != nil { // that one is taken
+	tr := a.track()
+	ch := &tr.first
+	if ch.end != nil { // another has that room
 		ch = new(child)
 	}
 	ch.end = end
 	ended := a.ended != endNotYet
 	if !ended {
-		ch.before, v.children = v.children, ch
+		ch.before, tr.children = tr.children, ch
 	}
 	a.mu.Unlock()
 	if ended {
@@ -96,7 +95,7 @@ func (a *attempt) AfterFunc(end func()) (stop func() bool) {
 	return func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		for at := &v.children; *at != nil; at = &(*at).before {
+		for at := &tr.children; *at != nil; at = &(*at).before {
 			if *at == ch {
 				*at = ch.before
 				return true
@@ -114,15 +113,15 @@ func (a *attempt) end(why attemptEnd) {
 		return
 	}
 	a.ended = why
-	var last *child
-	if v := a.vigil.Load(); v != nil {
-		if v.done != nil {
-			close(v.done)
+	var children *child
+	if tr := a.tracking.Load(); tr != nil {
+		if tr.done != nil {
+			close(tr.done)
 		}
-		last, v.children = v.children, nil
+		children, tr.children = tr.children, nil
 	}
 	a.mu.Unlock()
-	for ch := last; ch != nil; ch = ch.before {
+	for ch := children; ch != nil; ch = ch.before {
 		ch.end()
 	}
 }

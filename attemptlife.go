@@ -10,33 +10,35 @@ import (
 )
 
 // attempt is one attempt from its start to the end of its body, the context of the
-// request that makes it, and the body of an answer that is over with its headers (see
-// wholeBody).
+// request that makes it, and the body of an answer that is all there with its headers
+// (see wholeBody).
 //
 // It hears of the caller's end, and of the end of its own time, from when somebody
-// first asks for its Done: until then nobody could be told.
+// first asks for its Done or Err: until then nobody could be told.
 type attempt struct {
 	t    *attemptTransport
-	call *call        // by which it began at call.at
+	call *call        // whose attempt it is; it began at call.at
 	req  http.Request // the one that makes it
 
 	text  []byte        // the answer, if that is all there with its headers
 	ready time.Duration // when it was, since the call began
 
-	vigil atomic.Pointer[vigil] // made with mu held, or before there is a request; nil until it is needed
-	mu    sync.Mutex            // guards what of the vigil is not the observer's, and
-	ended attemptEnd            // whether it has, and why
-	due   due                   // what must come in time
+	tracking atomic.Pointer[tracking] // nil until it is needed; made by track
+
+	mu    sync.Mutex // guards ended and due, and what the tracking says
+	ended attemptEnd // whether it has, and why
+	due   due        // what must come in time
 
 	early bool   // somebody asked for its end before there was an answer
 	read  uint32 // how much of text its reader has had
 }
 
-// vigil is what an attempt needs from when somebody waits for its end, or is to be told
-// of it. A base that answers from memory and asks for neither spares the call its price.
-type vigil struct {
-	values context.Context // the caller's, with what net/http's traces are to tell
-	report                 // for the observer
+// tracking is what it takes to tell those who wait for the end of an attempt that it has
+// come, and an observer what became of it. It is no part of the attempt, since a base that
+// answers at once asks for nothing of it.
+type tracking struct {
+	values context.Context // the caller's, and what net/http's traces report to
+	report report          // for the observer
 
 	// The attempt's mu guards the rest.
 	armed    bool          // the attempt hears of its caller's end, and of its own time's
@@ -48,14 +50,15 @@ type vigil struct {
 	first    child         // room for the one that was registered first
 }
 
-// keepVigil returns a's vigil. a.mu must be held, unless nobody else has a yet.
-func (a *attempt) keepVigil() *vigil {
-	v := a.vigil.Load()
-	if v == nil {
-		v = &vigil{values: a.call.Context}
-		a.vigil.Store(v)
+// track returns a's tracking, and makes it if there is none yet. a.mu must be held, unless
+// nobody else has a yet.
+func (a *attempt) track() *tracking {
+	tr := a.tracking.Load()
+	if tr == nil {
+		tr = &tracking{values: a.call.Context}
+		a.tracking.Store(tr)
 	}
-	return v
+	return tr
 }
 
 // due is what an attempt waits for.
@@ -93,54 +96,56 @@ func (r *report) wrote(info httptrace.WroteRequestInfo) {
 }
 
 // arm has the attempt hear of its caller's end and of the end of its time, unless it
-// has ended. a.mu must be held.
-func (a *attempt) arm() *vigil {
-	v := a.keepVigil()
-	if v.armed || a.ended != endNotYet {
-		return v
+// has ended. It returns its tracking. a.mu must be held.
+func (a *attempt) arm() *tracking {
+	tr := a.track()
+	if tr.armed || a.ended != endNotYet {
+		return tr
 	}
-	v.armed = true
+	tr.armed = true
 	if a.call.Context.Done() != nil {
-		v.stop = context.AfterFunc(a.call.Context, a.interrupt)
+		tr.stop = context.AfterFunc(a.call.Context, a.interrupt)
 	}
 	left := a.within()
 	if left <= 0 {
-		return v
+		return tr
 	}
 	if a.due == dueHeaders {
 		left -= a.took()
 	}
 	if left <= 0 {
 		a.ended = endLate
-		return v
+		return tr
 	}
-	v.timer = time.AfterFunc(left, a.interrupt)
-	return v
+	tr.timer = time.AfterFunc(left, a.interrupt)
+	return tr
 }
 
 // took is the time since the attempt's start.
 func (a *attempt) took() time.Duration { return time.Since(a.call.began) - a.call.at }
 
-// answered ends the time for the headers, and reports whether they came in it; who
-// has not asked for the attempt's end could not keep to it, and is not late. If
+// answered ends the time for the headers, and reports whether they came in it. A base
+// that has not asked for the attempt's end could not keep to it, and is not late. If
 // more is due, the time for the first content begins.
 func (a *attempt) answered(more bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	inTime := a.ended == endNotYet
-	v := a.vigil.Load()
-	if a.early = v != nil && v.armed; a.early && v.timer != nil {
-		inTime = v.timer.Stop() && inTime
+	tr := a.tracking.Load()
+	a.early = tr != nil && tr.armed
+	if a.early && tr.timer != nil {
+		inTime = tr.timer.Stop() && inTime
 	}
-	if a.due = dueNothing; more && inTime {
+	a.due = dueNothing
+	if more && inTime {
 		a.due = dueContent
 	}
 	switch within := a.within(); {
 	case !a.early || within == 0:
-	case v.timer != nil:
-		v.timer.Reset(within)
+	case tr.timer != nil:
+		tr.timer.Reset(within)
 	default:
-		v.timer = time.AfterFunc(within, a.interrupt)
+		tr.timer = time.AfterFunc(within, a.interrupt)
 	}
 	return inTime
 }
@@ -149,10 +154,10 @@ func (a *attempt) answered(more bool) bool {
 func (a *attempt) inTime() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	v := a.vigil.Load()
-	timed := a.within() > 0 && v != nil && v.timer != nil
+	tr := a.tracking.Load()
+	timed := a.within() > 0 && tr != nil && tr.timer != nil
 	a.due = dueNothing
-	return !timed || v.timer.Stop()
+	return !timed || tr.timer.Stop()
 }
 
 // interrupt ends the attempt when the caller's context has ended, or else the
@@ -165,17 +170,17 @@ func (a *attempt) interrupt() {
 	}
 	a.end(endCaller)
 	a.mu.Lock()
-	body := a.vigil.Load().body
+	body := a.tracking.Load().body
 	a.mu.Unlock()
 	if body != nil {
 		body.callerLeft(err)
 	}
 }
 
-// begun takes the answer, and sees that the attempt lives as long as is needed.
-func (a *attempt) begun(req *http.Request, resp *http.Response, usual bool) {
+// received takes the answer, and sees that the attempt lives as long as is needed.
+func (a *attempt) received(req *http.Request, resp *http.Response, usual bool) {
 	if a.t.cfg.observer != nil {
-		a.vigil.Load().headers = a.took()
+		a.tracking.Load().report.headers = a.took()
 	}
 	if usual && a.whole(resp) {
 		a.settle(resp)
@@ -203,11 +208,11 @@ func (a *attempt) watch(req *http.Request, resp *http.Response) {
 	}
 	body := new(watchedBody)
 	a.mu.Lock()
-	v := a.arm()
+	tr := a.arm()
 	a.mu.Unlock()
 	body.begin(a.call.Context, resp, a, g, a)
 	a.mu.Lock()
-	v.body = body
+	tr.body = body
 	a.mu.Unlock()
 	if err := a.call.Context.Err(); err != nil { // before interrupt could see the body
 		body.callerLeft(err)
@@ -231,15 +236,15 @@ func (a *attempt) over(v verdict) {
 // release ends the attempt's context.
 func (a *attempt) release() {
 	a.end(endDone)
-	v := a.vigil.Load()
-	if v == nil {
+	tr := a.tracking.Load()
+	if tr == nil {
 		return
 	}
-	if v.stop != nil { // which nobody sets any more
-		v.stop()
+	if tr.stop != nil { // which nobody sets any more
+		tr.stop()
 	}
-	if v.timer != nil {
-		v.timer.Stop()
+	if tr.timer != nil {
+		tr.timer.Stop()
 	}
 }
 
@@ -248,7 +253,7 @@ func (a *attempt) tell(v verdict) {
 	if a.t.cfg.observer == nil {
 		return
 	}
-	r := &a.vigil.Load().report
+	r := &a.tracking.Load().report
 	a.t.cfg.observer.Observe(a.call.Context, AttemptEnded{
 		Key: r.key, Attempt: a.call.attempt, Status: v.status, Outcome: v.outcome.String(), Class: v.className(), Err: v.err,
 		Written: int(r.written.Load()), Input: v.usage.Input, Output: v.usage.Output, Headers: r.headers, Took: a.took(),

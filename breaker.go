@@ -116,7 +116,7 @@ func (c breakerConfig) transport() *breakerTransport {
 type breakerTransport struct {
 	cfg     breakerConfig
 	below   below
-	clock   clock
+	clock   callClock
 	keys    keyed[breaker]
 	passing func(key string) bool // reports whether attempts of key pass, as the pace sees it
 	wake    func(key string)      // told, with no lock held, when key's breaker has changed
@@ -207,7 +207,7 @@ func (p *breakerPass) answered(resp *http.Response) {
 
 // breakerPass is one call's way through the breaker. It is the call's gate.
 type breakerPass struct {
-	gated
+	gateLink
 	b *breaker
 	c *call
 

@@ -100,9 +100,9 @@ func branchOf(req *http.Request) *call {
 	return branch
 }
 
-// enter returns c, or if that is nil a new call, in room if that is not nil; made
-// tells the layer that it is the outermost one and owes a leave.
-func enter(c *call, req *http.Request, room *call, clock *clock) (_ *call, made bool) {
+// enter returns c, or if that is nil a new call that begins now by clock, in room if that
+// is not nil; made tells the layer that it is the outermost one and owes a leave.
+func enter(c *call, req *http.Request, room *call, clock *callClock) (_ *call, made bool) {
 	if c != nil {
 		return c, false
 	}

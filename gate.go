@@ -30,46 +30,48 @@ type gate interface {
 	// under way, and nothing has been spent.
 	again(req *http.Request) error
 
-	// outside returns the place of the gate next outside this one.
-	outside() *gate
+	// link leads to the gate next outside this one.
+	link() *gateLink
 }
 
-// gated is what a gate embeds: it has the place for the gate next outside it, so
-// that a call needs no list of them.
-type gated struct{ outer gate }
+// gateLink is what a gate embeds to be one of the list that its call has of them.
+type gateLink struct{ outside gate }
 
-func (g *gated) outside() *gate { return &g.outer }
+func (l *gateLink) link() *gateLink { return l }
 
 // register adds g, which is inside all those registered before it.
 func (c *call) register(g gate) {
 	c.lock()
-	*g.outside() = c.gate
+	g.link().outside = c.gate
 	c.gate = g
 	c.unlock()
 }
 
-// take returns the innermost of the registered gates, which leads to the others, to
+// takeGates returns the innermost of the registered gates, which leads to the others, to
 // the Retry that is to tell them. Whoever else asks gets none.
-func (c *call) take() gate {
+func (c *call) takeGates() gate {
 	c.lock()
 	innermost := c.gate
 	c.gate = nil
 	c.unlock()
-	if c.outer == nil {
+	switch {
+	case c.outer == nil:
 		return innermost
+	case innermost == nil:
+		return c.outer.takeGates()
 	}
-	end := &innermost
-	for *end != nil {
-		end = (*end).outside()
+	last := innermost.link()
+	for last.outside != nil {
+		last = last.outside.link()
 	}
-	*end = c.outer.take()
+	last.outside = c.outer.takeGates()
 	return innermost
 }
 
-// inOrder returns innermost and all those outside it, outermost first.
-func inOrder(innermost gate) []gate {
+// outermostFirst returns innermost and all gates outside it.
+func outermostFirst(innermost gate) []gate {
 	gates := make([]gate, 0, 2) // as many as New has
-	for g := innermost; g != nil; g = *g.outside() {
+	for g := innermost; g != nil; g = g.link().outside {
 		gates = append(gates, g)
 	}
 	slices.Reverse(gates)

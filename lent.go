@@ -97,12 +97,8 @@ func inMemory(rc io.ReadCloser) io.WriterTo {
 		return nil
 	}
 	switch r := reflect.ValueOf(rc).Field(0).Interface().(type) { // as net/http does
-	case *bytes.Reader:
-		return r
-	case *strings.Reader:
-		return r
-	case *bytes.Buffer:
-		return r
+	case *bytes.Reader, *strings.Reader, *bytes.Buffer:
+		return r.(io.WriterTo)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // limitPass is one call's way through the queue of its key: what its attempt
 // under way holds. It is the call's gate.
 type limitPass struct {
-	gated
+	gateLink
 	c      *call
 	cost   int     // of the rate limit
 	charge *charge // in tokens of the model, if that matters
@@ -101,10 +101,10 @@ func (p *limitPass) tell(o Observer, q *queue, err error) {
 	returned = true
 }
 
-// withdraw gives back what the holder gave for an attempt that will not be made.
+// withdraw gives back what the holder has given for an attempt that will not be made.
 func (p *limitPass) withdraw() {
 	q := p.q.Load()
-	if q == nil { // it has not come to where it could be given any
+	if q == nil { // p was in none yet, and so was given nothing
 		return
 	}
 	if h := q.all.cfg.holder; h != nil {

@@ -120,7 +120,7 @@ func (q *queue) heard(p *limitPass, h http.Header) {
 	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.clock(time.Now())
+	now := q.monotonic(time.Now())
 	q.pace.Headers(now, &p.pass)
 	q.holding(now) // it may be over
 	q.note(now)
@@ -137,7 +137,7 @@ func (q *queue) refused(p *limitPass, v *verdict) {
 	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.clock(time.Now())
+	now := q.monotonic(time.Now())
 	q.learn(p, v, now)
 	if left != nil {
 		q.tellLeft(p, left, now)
@@ -169,7 +169,7 @@ func (q *queue) learn(p *limitPass, v *verdict, now time.Time) {
 	q.pace.Settled(now, &p.pass, paceOutcome(v), hinted)
 	set(&q.brownOut, q.pace.BrownOut())
 	set(&q.passing, q.pace.Passing(now))
-	if v.outcome != outcomeOK || q.trouble.by != byNobody { // else no hold has begun or ended
+	if v.outcome != outcomeOK || q.trouble.by != byNobody { // else no hold can have begun or ended
 		q.holding(now)
 	}
 	q.note(now)

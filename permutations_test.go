@@ -423,3 +423,42 @@ func TestNewsOwnOrderPaysAndJudgesEachAttempt(t *testing.T) {
 		}
 	})
 }
+
+// A layer of somebody else's between ours hides no attempt from those outside it.
+func TestAStrangerBetweenTheLayersHidesNoAttempt(t *testing.T) {
+	stranger := func(next http.RoundTripper) http.RoundTripper {
+		return roundTripFunc(func(req *http.Request) (*http.Response, error) { return next.RoundTrip(req.Clone(req.Context())) })
+	}
+	limit := steady.RateLimit(1e-6, permTokens, steady.MaxWait(0))
+	breaker := steady.Breaker(steady.TripAfter(permTrip), steady.OpenFor(time.Hour))
+	retry := steady.Retry(steady.MaxAttempts(permAttempts), steady.Delays(time.Second, time.Second), steady.PlusMinus(0))
+	tests := []struct {
+		name   string
+		layers []steady.Middleware
+	}{
+		{"outside Retry", []steady.Middleware{limit, breaker, stranger, retry}},
+		{"between two that are outside Retry", []steady.Middleware{limit, stranger, breaker, retry}},
+		{"between one and two others", []steady.Middleware{limit, stranger, breaker, steady.Breaker(steady.TripAfter(100)), retry}},
+		{"everywhere", []steady.Middleware{stranger, limit, stranger, breaker, stranger, retry, stranger}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &answers{status: 503}
+				rt := steady.Chain(base, tt.layers...)
+				for range 2 {
+					if status, err := call(t, rt, t.Context(), "question"); status != 503 {
+						t.Fatalf("got %d, %v", status, err)
+					}
+				}
+				if base.n != permTrip {
+					t.Errorf("%d attempts, want %d: the breaker sees each", base.n, permTrip)
+				}
+				time.Sleep(time.Hour)
+				if got, want := tokensLeft(t, rt, base), permTokens-permTrip; got != want {
+					t.Errorf("%d tokens left, want %d: each is paid for", got, want)
+				}
+			})
+		})
+	}
+}

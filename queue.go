@@ -21,12 +21,12 @@ type queue struct {
 	// What every attempt changes comes first, in one piece of 64 bytes: two processors that
 	// write in turn send it to and fro, and that costs more than what they do with it.
 	mu       sync.Mutex // guards what follows down to key, and from gone on
-	latest   time.Time  // that anything was done, see clock
+	latest   time.Time  // that anything was done, see monotonic
 	inFlight int
 	ramp     ramp
 
 	key string
-	all *limitTransport
+	all *limitTransport // the layer that it is a queue of
 
 	// When headers were read last, and when a good answer had none, in nanoseconds since
 	// epoch, which is so early that the first are read.
@@ -68,6 +68,19 @@ func newQueue(key string, all *limitTransport) *queue {
 	return q
 }
 
+// lock locks q, or if that was retired the queue that its key has since, and returns it.
+func (q *queue) lock(now time.Time) *queue {
+	for {
+		q.mu.Lock()
+		if !q.gone {
+			return q
+		}
+		q.mu.Unlock()
+		q.all.queues.drop(q.key, q)
+		q = q.all.queues.get(q.key, now)
+	}
+}
+
 // join returns when p's turn has come, and the queue in which it now counts as in
 // flight, which is p's: q, or if that was retired the one that its key has since. After
 // an error it has cost nothing.
@@ -75,17 +88,12 @@ func (q *queue) join(p *limitPass, now time.Time) (*queue, error) {
 	if p.c.Context.Err() != nil {
 		return q, contextError(p.c.Context)
 	}
-	for q.mu.Lock(); q.gone; q.mu.Lock() {
-		q.mu.Unlock()
-		all, key := q.all, q.key
-		all.queues.drop(key, q)
-		q = all.queues.get(key, p.c.began)
-	}
+	q = q.lock(p.c.began)
 	if p.q.Load() != q {
 		p.q.Store(q)
 	}
 	if q.line.Len() == 0 {
-		if wait, _ := q.turn(p, q.clock(now)); wait <= 0 {
+		if wait, _ := q.turn(p, q.monotonic(now)); wait <= 0 {
 			q.mu.Unlock()
 			return q, nil
 		}
@@ -96,13 +104,13 @@ func (q *queue) join(p *limitPass, now time.Time) (*queue, error) {
 			return q, err
 		}
 	}
-	return q, q.wait(p, q.clock(time.Now()))
+	return q, q.wait(p, q.monotonic(time.Now()))
 }
 
-// clock returns now, which may have been read before mu was locked, or what others
-// have taken for it since if that is later: here time never goes back. It would fill
-// the bucket twice (TestUpstreamRateFillsTwiceWhenTimeGoesBack). q.mu must be held.
-func (q *queue) clock(now time.Time) time.Time {
+// monotonic returns now, which may have been read before mu was locked or, if that is
+// later, what others have taken for now since. So time never goes back here, which would
+// fill the bucket twice (TestUpstreamRateFillsTwiceWhenTimeGoesBack). q.mu must be held.
+func (q *queue) monotonic(now time.Time) time.Time {
 	if now.After(q.latest) {
 		q.latest = now
 	}
@@ -176,7 +184,7 @@ func (q *queue) over(p *limitPass, v *verdict, begun bool) {
 	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now = q.clock(now)
+	now = q.monotonic(now)
 	if begun && q.pace != nil {
 		q.pace.Headers(now, &p.pass)
 	}
@@ -205,7 +213,7 @@ func (q *queue) look() {
 	defer q.tellNews()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.clock(time.Now())
+	now := q.monotonic(time.Now())
 	q.holding(now)
 	q.wakeNext(now)
 }
@@ -238,7 +246,7 @@ func (q *queue) state(s *KeyState) {
 	defer q.mu.Unlock()
 	s.InFlight, s.Waiting = q.inFlight, q.line.Len()
 	if q.pace != nil {
-		s.Pace, s.Slots = q.pace.Limits(q.clock(time.Now()))
+		s.Pace, s.Slots = q.pace.Limits(q.monotonic(time.Now()))
 		s.PaceState = q.pace.State().String()
 	}
 	s.HeldUntil = q.heldUntil(time.Now())
@@ -249,7 +257,7 @@ func (q *queue) state(s *KeyState) {
 func (q *queue) retire() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.clock(time.Now())
+	now := q.monotonic(time.Now())
 	full := q.bucket.full(now) && q.tokens.full(now)
 	_, by := q.holding(now)
 	if q.inFlight > 0 || q.line.Len() > 0 || q.away > 0 || by != byNobody || q.ramp.wait(now) > 0 || !full {

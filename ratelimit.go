@@ -193,7 +193,7 @@ func costOf(ctx context.Context) int {
 type limitTransport struct {
 	cfg     limitConfig
 	below   below
-	clock   clock
+	clock   callClock
 	queues  keyed[queue]
 	newPass func() *limitPass
 }

@@ -20,10 +20,10 @@ var errSuperseded = errors.New("steady: the request body is now another attempt'
 type replay struct {
 	req *http.Request // whose body it is, as it came to Retry
 
-	mu      sync.Mutex // guards the rest, as net/http calls reopen
-	begun   *sentBody  // with which the attempt under way began; no other can be reopened
-	current *sentBody
-	first   sentBody // that of the first attempt, with the caller's body
+	mu         sync.Mutex // guards the rest, as net/http calls reopen
+	reopenable *sentBody  // with which the attempt under way began: no other can be reopened
+	current    *sentBody  // the one that can be read
+	first      sentBody   // that of the first attempt, with the caller's body
 }
 
 // of makes r the replay of the body of req, open for the first attempt. It keeps
@@ -33,8 +33,8 @@ func (r *replay) of(req *http.Request, limit int) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return
 	}
-	r.begun, r.current = &r.first, &r.first
 	r.first.rc, r.first.of = req.Body, r
+	r.reopenable, r.current = &r.first, &r.first
 	if req.GetBody == nil {
 		r.first.rc = (&replayBuffer{src: req.Body, limit: limit}).open()
 	}
@@ -95,11 +95,11 @@ func (r *replay) next() error {
 	if !r.has() {
 		return nil
 	}
-	r.begun = nil
+	r.reopenable = nil
 	if err := r.open(); err != nil {
 		return err
 	}
-	r.begun = r.current
+	r.reopenable = r.current
 	return nil
 }
 
@@ -139,7 +139,7 @@ func (r *replay) possible() bool {
 // when the last one has done with it, which is now if that failed.
 func (r *replay) finish(failed bool) {
 	r.mu.Lock()
-	r.begun = nil
+	r.reopenable = nil
 	last := r.current
 	r.mu.Unlock()
 	if failed && last != nil {

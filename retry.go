@@ -237,7 +237,7 @@ func (t *retryTransport) over(next http.RoundTripper) http.RoundTripper {
 type retryTransport struct {
 	cfg     retryConfig
 	below   below
-	clock   clock
+	clock   callClock
 	budgets keyed[budget]
 }
 
@@ -258,7 +258,7 @@ func (t *retryTransport) carry(outer *call, req *http.Request) (*http.Response, 
 	if outer.body != nil { // of a Retry outside this one
 		req = outer.outgoing(req.Context(), req)
 	}
-	c := &retrying{t: t, cfg: cfg, outer: outer, req: req, began: outer.at, innermost: outer.take(), body: outer.newReplay()}
+	c := &retrying{t: t, cfg: cfg, outer: outer, req: req, began: outer.at, gate: outer.takeGates(), body: outer.newReplay()}
 	c.key = t.cfg.keyer.key(outer, req)
 	c.body.of(req, cfg.replayBuffer)
 	c.budget = t.budgets.get(c.key, outer.began)

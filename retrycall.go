@@ -9,15 +9,15 @@ import (
 // retrying is what Retry knows of a call that has come to it, used by the goroutine of
 // the call alone.
 type retrying struct {
-	t         *retryTransport
-	cfg       *retryConfig
-	outer     *call
-	req       *http.Request // as it came to Retry
-	innermost gate          // of those that are to be told, or nil
-	budget    *budget
-	body      *replay
-	began     time.Duration // when it came to Retry, since the outer call began
-	key       string
+	t      *retryTransport
+	cfg    *retryConfig
+	outer  *call
+	req    *http.Request // as it came to Retry
+	gate   gate          // the innermost of those that are to be told, or nil
+	budget *budget
+	body   *replay
+	began  time.Duration // when it came to Retry, since the outer call began
+	key    string
 }
 
 // retryCall is a call that has had an attempt.
@@ -146,7 +146,7 @@ func (c *retryCall) another() bool {
 		return false
 	}
 	if c.gates == nil {
-		c.gates = inOrder(c.innermost)
+		c.gates = outermostFirst(c.gate)
 	}
 	c.spare()
 	if c.ctx.Err() != nil || c.usedUp() || !c.worth() || !c.body.possible() {

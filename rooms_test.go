@@ -6,8 +6,7 @@ import (
 )
 
 // The rooms are most of what the stack allocates for a call. The allocator has places of
-// 768 bytes and then of 896; of those it takes eight for itself where there are more
-// than 512.
+// 768 bytes and then of 896. In each of over 512 it takes eight for itself.
 func TestTheRoomsOfACallStayInTheirSizeClass(t *testing.T) {
 	if got, most := unsafe.Sizeof(rooms{}), uintptr(768-8); unsafe.Sizeof(uintptr(0)) == 8 && got > most {
 		t.Errorf("rooms take %d bytes, want at most %d", got, most)

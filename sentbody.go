@@ -28,7 +28,7 @@ type sentBody struct {
 }
 
 const (
-	bodyReading  = 1 << iota // a Read is under way
+	bodyReading  = 1 << iota // a read is under way
 	bodyDetached             // it is another attempt's turn
 	bodyClosed
 	bodyEnded  // rc has come to its end
@@ -42,7 +42,7 @@ func (b *sentBody) reopen() (io.ReadCloser, error) {
 	r := b.of
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if b != r.begun {
+	if b != r.reopenable {
 		return nil, errSuperseded
 	}
 	if err := r.open(); err != nil {
@@ -66,8 +66,8 @@ func (b *sentBody) Read(p []byte) (int, error) {
 // WriteTo pours what is left of b into w, in one piece if it lies in memory: so it would
 // go there without Retry, and in pieces it is copied once more.
 //
-// What is in memory fails of nothing but w, so that no error is the caller's. How much
-// of it w has passed on before it failed is not known here, and it counts as the whole.
+// Memory can be read without an error, so that one is always w's and never the caller's.
+// How much of b a w that fails has passed on is not known here: it counts as the whole.
 func (b *sentBody) WriteTo(w io.Writer) (int64, error) {
 	from := inMemory(b.rc)
 	if from == nil {
@@ -81,10 +81,11 @@ func (b *sentBody) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// readerOnly is a Reader that cannot pour itself.
+// readerOnly hides that a Reader is a WriterTo.
 type readerOnly struct{ io.Reader }
 
-// begins notes that a Read begins, as flags say, unless b is detached.
+// begins sets flags for a read that begins, unless b is detached, and reports whether it
+// did.
 func (b *sentBody) begins(flags uint64) bool {
 	for {
 		before := b.state.Load()
@@ -97,8 +98,8 @@ func (b *sentBody) begins(flags uint64) bool {
 	}
 }
 
-// finished notes that a Read of n bytes is over, tells detach so if that waits, and
-// returns the state before that.
+// finished takes note that a read of n bytes is over, and whether b has ended with it. It
+// tells detach if that waits, and returns the state before.
 func (b *sentBody) finished(n int, ended bool) uint64 {
 	for {
 		before := b.state.Load()
@@ -126,13 +127,13 @@ func (b *sentBody) Close() error {
 	return b.rc.Close()
 }
 
-// detachFor is how long a Read of a body that has no GetBody may go on when another
-// attempt wants the body: what does not come has nothing for that attempt either. Whoever
-// has one poured into what takes no more gets no longer.
+// detachFor is how long a read of a body that has no GetBody may go on when another
+// attempt wants the body: what does not come does not come for that attempt either. Nor
+// may a body be poured any longer into what takes no more of it.
 const detachFor = 250 * time.Millisecond
 
-// detach ends the reading of b. It waits for a Read that is under way. It is called by
-// one at a time.
+// detach ends the reading of b, and waits for a read that is under way, but not for
+// longer than within. It is called by one at a time.
 func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
 	if b.idle == nil {
 		b.idle = make(chan struct{}, 1)
@@ -156,6 +157,7 @@ func (b *sentBody) detach(ctx context.Context, within time.Duration) error {
 	}
 }
 
+// read returns how much of b was read, which is length bytes long by its ContentLength.
 func (b *sentBody) read(length int64) extent {
 	if b.lent != nil {
 		return b.lent.extent()

@@ -109,6 +109,31 @@ func TestABodyThatWasPouredCountsAsSent(t *testing.T) {
 	}
 }
 
+// A body that is not as long as its request says is the caller's mistake, which a re-send
+// would only repeat.
+func TestABodyThatIsPouredMustBeAsLongAsItSays(t *testing.T) {
+	for more, want := range map[int64]int{-1: 1, 0: 2, 1: 1} { // attempts
+		synctest.Test(t, func(t *testing.T) {
+			attempts := 0
+			base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				attempts++
+				defer req.Body.Close()
+				if _, err := io.Copy(io.Discard, req.Body); err != nil {
+					t.Error(err)
+				}
+				return nil, errPipe
+			})
+			req := post(t, t.Context(), question)
+			req.ContentLength += more
+			rt := steady.Retry(append(steadyWaits, steady.MaxAttempts(3), steady.UnknownResends(1))...)(base)
+			_, err := rt.RoundTrip(req) //nolint:bodyclose // there is none
+			if !errors.Is(err, errPipe) || attempts != want {
+				t.Errorf("%d bytes more than there are: %v after %d attempts, want %d", more, err, attempts, want)
+			}
+		})
+	}
+}
+
 // slowPipe takes what it gets after a while.
 type slowPipe struct{ takes time.Duration }
 

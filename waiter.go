@@ -54,7 +54,7 @@ func (q *queue) wait(p *limitPass, now time.Time) error {
 			left = min(left, calm) // then its wait has other bounds
 		}
 		ended := q.pause(w, min(wait, left))
-		now = q.clock(time.Now())
+		now = q.monotonic(time.Now())
 		if w.Left() { // let go
 			return nil
 		}

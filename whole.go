@@ -72,8 +72,8 @@ func readWhole(rc io.Reader, n int64) ([]byte, error) {
 }
 
 // wholeBody is the body of an answer that is all there, and good. There is nothing
-// to be watched about it any more. It is the attempt that found it so, as its reader
-// sees that.
+// to be watched about it any more. It is the attempt itself, with the methods of a body,
+// and so takes no room of its own.
 type wholeBody attempt
 
 // at is when b was all there.

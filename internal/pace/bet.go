@@ -86,7 +86,8 @@ func (p *Pace) suspect(now instant, a *Pass, k kind) {
 	p.count(a, k)
 	trialFirst := b.byUser && (p.free() || p.rate.t < nearlyBack) // whoever set a rate knows something
 	switch {
-	case b.trial.on, !p.changed.since(a): // what was refused before the latest cut, that may help with
+	case b.trial.on: // which will tell
+	case !p.changed.since(a): // a was sent before the latest cut, which may be enough
 	case p.maybeChance(k):
 		p.beginTrial(now, a, k)
 	case !trialFirst, p.recent.allFail():

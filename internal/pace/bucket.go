@@ -19,7 +19,7 @@ func (b *bucket) level(now instant) float64 {
 	return min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.perSecond)
 }
 
-// take takes n tokens if they are there; less than nothing gives some back.
+// take takes n tokens if they are there. If n is negative it puts some back.
 func (b *bucket) take(now instant, n float64) {
 	tokens := b.level(now) - n
 	if tokens < 0 && -tokens*1e9 >= b.perSecond { // what a nanosecond brings is not missing

@@ -19,9 +19,9 @@ func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.ca
 // cut lowers the rate after a refusal of an attempt that was sent at this rate: a
 // little, if it is the first one since the rate was back where it was; further, if
 // what was accepted since the refusals began says so. Every attempt sent before a has
-// been refused by now or it never will be. No cut goes below deepest, since
-// refused attempts may cost capacity and then less is accepted than could be; but where
-// far more than what was accepted goes, down to near that.
+// been refused by now or it never will be. No cut goes below deepest, since refused
+// attempts may cost capacity, and then less is accepted than could be. Only where far
+// more is sent than is accepted does it go deeper, to farBeyond times that.
 func (p *Pace) cut(now instant, a *Pass, k kind) {
 	v := p.perSecond(now)
 	p.hold.ramped = false
@@ -67,10 +67,11 @@ func (p *Pace) cutFirst(now instant, a *Pass, v, measured float64) {
 		c = math.Sqrt(c * v)
 	}
 	c = max(c, p.accepted.rate(now))
-	searched := p.rate.searching
+	known := !p.rate.searching
 	p.setRate(now, min(below*v, measured, max(c, credible*v)))
-	if !searched {
-		p.bucket.take(now, -p.rebate.give(p.seq+1))
+	if known { // a search ends far beyond the limit, and so its last attempt came much too early
+		part := p.rebate.give(p.seq + 1)
+		p.bucket.take(now, -part)
 	}
 	b.low.halve()
 	p.cycle = cycle{start: p.perSecond(now)}

@@ -70,12 +70,29 @@ func (s *slots) giveUp() {
 	s.reset()
 }
 
+// dropUseless takes the cap away if attempts that it had room for are refused so often, the
+// latest of them a, that it does not help, and reports whether it did so.
+func (p *Pace) dropUseless(a *Pass) bool {
+	s := &p.slots
+	vain := s.few() && s.under.refused(16) > underCap16
+	switch {
+	case vain && a.seq <= s.found+historyLen, // it never did help
+		s.most > manySlots && s.under.refused(historyLen) > roomFor64:
+		s.giveUp()
+	case vain, p.recent.refused(historyLen) > underCap64:
+		s.reset()
+	default:
+		return false
+	}
+	return true
+}
+
 // knockWait is how long until one more attempt than there are slots may go, to see
 // whether there are more. It goes at a time of its own, and not on the heels of
 // another, which a limit on the rate would refuse for its haste.
 func (p *Pace) knockWait(now instant) time.Duration {
 	s := &p.slots
-	if !s.on || s.most >= fewSlots || float64(p.InFlight()) < s.cap.base {
+	if !s.on || !s.few() || float64(p.InFlight()) < s.cap.base {
 		return 0
 	}
 	return p.lastSent.Add(time.Duration(p.answer.mean / (float64(s.most) + 0.5) * 1e9)).Sub(now)

@@ -13,23 +13,22 @@ func (p *Pace) Down(now time.Time, down bool) {
 	}
 }
 
+// turned takes note that an outage begins, or is over.
 func (p *Pace) turned(now instant, down bool) {
 	if down {
 		p.doubtHold()
-		flapped := p.rushed && now.Sub(p.hold.resumed) < flaps // no outage, then: we were too fast
-		if flapped {
-			if b := &p.bet; b.on && b.rate < p.rate.value() {
+		ours := p.rushed && now.Sub(p.hold.resumed) < flaps // no outage, then: we were too fast
+		if ours {
+			if b := &p.bet; b.on && b.rate < p.rate.value() { // more than that was never accepted
 				p.backAt(b.rate)
 			}
 			p.dropBet()
 		} else {
 			p.undoCuts()
 		}
-		p.hold = hold{after: p.seq, failing: !flapped}
-		p.downAt = now
+		p.hold = hold{after: p.seq, from: now, failing: !ours}
 	} else {
 		before := p.recent.bits << 1 // a brown-out that looked like an outage shows in them
-		p.hold = hold{failing: p.hold.failing, from: p.downAt}
 		p.resume(now)
 		p.recent.bits = before
 	}

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// hold is the state in which nothing passes: one probe at a time.
+// hold is the state in which nothing passes: one probe at a time. While a breaker holds
+// the calls it is not on, and keeps what is to be known when they go on.
 type hold struct {
 	on      bool
 	silent  bool    // because nothing was heard at all,
 	mute    instant // and since when; zero once a refusal was
-	failing bool    // because of failures, not of rejections
+	failing bool    // because of failures, not of rejections, and not of such as our speed has brought about
 	from    instant
 	after   uint64  // the last attempt sent before it began or, once it is over, ended
 	until   instant // when the next probe may go
@@ -140,9 +141,10 @@ func (p *Pace) nextProbe(now instant, hinted time.Duration) {
 	h := &p.hold
 	r := p.rate.value()
 	wait := min(max(probeEvery, probeTurns/r), probeMost, probeFirst*math.Exp2(float64(h.probes)/2))
-	wait *= 0.8 + 0.4*p.cfg.Random()
+	wait *= 0.8 + 0.4*p.cfg.Random() // or many clients would ask at once
 	if hinted > 0 {
-		wait = max(wait, hinted.Seconds()+p.cfg.Random()*min(0.05*hinted.Seconds(), 0.25))
+		late := p.cfg.Random() * min(0.05*hinted.Seconds(), 0.25) // for the same reason
+		wait = max(wait, hinted.Seconds()+late)
 	}
 	h.until = now.Add(time.Duration(wait * 1e9))
 	h.probe = Pass{}
@@ -196,9 +198,7 @@ func (p *Pace) refusedOnHold(now instant, a *Pass, hinted time.Duration) {
 		return
 	}
 	if hinted > 0 && h.probe.seq == 0 {
-		if u := now.Add(hinted); u.After(h.until) {
-			h.until = u
-		}
+		h.until = max(h.until, now.Add(hinted))
 	}
 }
 
@@ -219,11 +219,16 @@ func (p *Pace) resume(now instant) {
 // outage is how long a hold for failures lasts if it is one, and not a stumble.
 const outage = 3 * time.Second
 
-// ramp is the share of the rate that is used after a hold: a quarter of it, doubling
-// every half second.
+const (
+	rampFrom    = 0.25 // of the rate is used right after a hold
+	rampDoubles = 0.5  // s
+)
+
+// ramp is the share of the rate that is used after a hold: rampFrom at first, and twice as
+// much every rampDoubles.
 func (h *hold) ramp(now instant) float64 {
 	if !h.ramped {
 		return 1
 	}
-	return min(1, 0.25*math.Exp2(now.Sub(h.resumed).Seconds()/0.5))
+	return min(1, rampFrom*math.Exp2(now.Sub(h.resumed).Seconds()/rampDoubles))
 }

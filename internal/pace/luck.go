@@ -143,6 +143,13 @@ func (l *luck) uphold(share float64, seq uint64) {
 
 const betweenTrials = 100 // attempts refused, between the first two trials of a share
 
+// learn makes share the known one, as that of the seen attempts up to seq.
+func (l *luck) learn(share, seen float64, seq uint64) {
+	l.uphold(share, seq)
+	l.seen = seen
+	l.since(seq)
+}
+
 // drop forgets the share.
 func (l *luck) drop() { l.share, l.cut, l.before, l.upheld = 0, 0, 0, 0 }
 

@@ -93,7 +93,7 @@ type Pace struct {
 	luck   [kinds]luck // by kind of refusal
 	says   kind        // the refusals that the latest cut was for: the limit is told by them
 	window window      // between two holds
-	rebate rebate      // after a cut
+	rebate rebate      // of a turn, at a cut
 	recent history     // of refusals, of all kinds
 	rushed bool        // the latest run of them began with an attempt that had waited for the rate
 	met    instant     // when an attempt was refused last; 0 if none was
@@ -106,7 +106,6 @@ type Pace struct {
 	heldSince instant   // when the head of the queue began to wait
 	saying    float64   // seconds that the provider takes to say no, smoothed
 	quotas    quotas    // what the provider says is left
-	downAt    instant
 }
 
 // New returns a pace that knows no more than cfg.

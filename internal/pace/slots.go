@@ -29,7 +29,7 @@ type slots struct {
 	trip      float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
 	witnesses witnesses
 	strikes   strikes
-	sinking   sinking
+	lowering  lowering
 	doubt     doubt
 }
 
@@ -42,7 +42,7 @@ const (
 	slotsSent = 15  // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
 	knockSoon = 3   // the same for a few slots at first, and twice as many after each time that one more was refused,
 	knockMost = 2   // doubled no more often than this,
-	knockSent = 10  // and no more than these: a few slots that were more may be half of all again
+	knockSent = 10  // and never more than these: one more than a few slots may be half of all again
 	provenAt  = 2   // where on its way the cap goes on, well beyond its base, once more slots are proven
 
 	// More refusals than these are not for want of a slot.
@@ -51,6 +51,13 @@ const (
 	underCap16  = 4  // of 16 under a cap of few that had room for them: it does not help,
 	roomFor64   = 24 // and of 64 under one of many that had: it is but what a rate has out
 )
+
+// few reports whether there are so few slots that they are doubted.
+func (s *slots) few() bool { return s.most < fewSlots }
+
+// extra reports whether a was more than the cap allows at its base, to see whether there
+// are more slots.
+func (s *slots) extra(a *Pass) bool { return float64(a.flying) > s.cap.base }
 
 func (s *slots) reset() { *s = slots{trip: s.trip, doubt: doubt{wrong: s.doubt.wrong}} }
 
@@ -148,12 +155,12 @@ func (p *Pace) slotsExplain(now instant, a *Pass, k kind) bool {
 	switch {
 	case p.cfg.Without.has(NoSlots):
 		return false
-	case p.luck[k].share > 0: // chance, but for what the cap had no room for
-		over := s.on && k == s.says && float64(a.flying) > s.cap.base
-		if over {
+	case p.luck[k].share > 0: // by chance, unless it was one more than the cap allows
+		extra := s.on && k == s.says && s.extra(a)
+		if extra {
 			s.cap.t = 0
 		}
-		return over
+		return extra
 	case !s.on:
 		return p.findSlots(now, a, k, served)
 	case k == s.says:
@@ -180,7 +187,7 @@ func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 		return false
 	}
 	s.on, s.found, s.before, s.under = true, p.seq, p.bet.rate, history{top: p.seq} // the rate was not to blame
-	if s.most < fewSlots {
+	if s.few() {
 		s.doubt.knocks = knocks
 	}
 	s.lower(int(a.flying)-1, a.seq, p.seq)
@@ -193,39 +200,33 @@ func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 // refusedForSlots takes the refusal of a while the cap is on, and reports whether
 // the cap explains it.
 func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
-	s, over := &p.slots, float64(a.flying) > p.slots.cap.base
-	if over {
+	s, extra, few := &p.slots, p.slots.extra(a), p.slots.few()
+	if extra {
 		s.doubt.closed()
 	} else {
 		s.under.mark(a)
 	}
-	few := s.most < fewSlots
-	vain := few && s.under.refused(16) > underCap16
-	switch {
-	case vain && a.seq <= s.found+historyLen, // it never did help
-		s.most > manySlots && s.under.refused(historyLen) > roomFor64:
-		s.giveUp()
-		return false
-	case vain, p.recent.refused(historyLen) > underCap64:
-		s.reset()
+	if p.dropUseless(a) {
 		return false
 	}
 	alone := few && a.flying == 1 && p.recent.run() == 1 && s.doubt.refusedAlone(a.seq)
 	filling := a.at.Before(p.hold.resumed.Add(p.Answer())) // after a hold few are served, whatever the number of slots
 	fewer := served < s.least && !filling && s.strike(a, served, p.settle())
+	swung := fewer && few && s.doubt.swung()
+	chance := fewer && !few && p.lowersInVain(a)
 	switch {
-	case alone, fewer && few && s.doubt.swung(): // it is a limit on the rate
+	case alone, swung: // it is a limit on the rate
 		p.rate = wayBack(p.accepted.rate(now), s.before)
 		s.giveUp()
 		p.apply(now)
 		return false
-	case fewer && !few && p.sinks(a):
-		p.slotsAreChance()
+	case chance:
+		p.undoLowering()
 		return false
 	case fewer || served >= s.least:
 		s.most = max(1, served)
 		s.lower(int(a.flying)-1, a.seq, p.seq)
-	case over:
+	case extra:
 		s.cap.t = 0
 	}
 	s.shut = now.Add(time.Duration(p.answer.mean / float64(max(1, served)) * 1e9))
@@ -269,6 +270,11 @@ func (s *slots) lower(n int, sent, last uint64) {
 	if sent <= s.cut {
 		base = min(base, s.cap.base)
 	}
+	s.capAt(base, last)
+}
+
+// capAt makes base the cap for the attempts after the last one.
+func (s *slots) capAt(base float64, last uint64) {
 	s.cap = limit{base: base, step: max(1, dip*base)}
 	s.cut = last
 }
@@ -276,7 +282,7 @@ func (s *slots) lower(n int, sent, last uint64) {
 // grow moves the cap on by one attempt that had to wait for it, dt after the one before.
 func (s *slots) grow(dt time.Duration) {
 	sent := slotsSent
-	if s.most < fewSlots {
+	if s.few() {
 		sent = min(knockSent, knockSoon<<min(s.doubt.inVain, knockMost))
 	}
 	s.cap.t += min(dt.Seconds()/comeback, 1/float64(sent))

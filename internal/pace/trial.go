@@ -85,10 +85,8 @@ func (p *Pace) findChance(now instant) {
 		r = max(r, p.slowed.from)
 	}
 	p.backAt(r)
-	l, refused := &p.luck[t.about], low.refused[t.about]
-	l.seen = low.sent + t.sent
-	l.uphold(max(refused/low.sent, (refused+t.share*t.sent)/l.seen), p.seq)
-	l.since(p.seq)
+	refused, seen := low.refused[t.about], low.sent+t.sent
+	p.luck[t.about].learn(max(refused/low.sent, (refused+t.share*t.sent)/seen), seen, p.seq)
 	p.dropBet()
 	p.cycle = cycle{void: true}
 	p.apply(now)
