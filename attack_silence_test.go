@@ -110,7 +110,7 @@ func TestWhoGoesIntoSilenceAtTheEndOfItsPatience(t *testing.T) {
 				for range 100 {
 					wg.Go(func() { _, _ = call(t, rt, t.Context(), "q") })
 				}
-				time.Sleep(10 * time.Second) // the queue is held
+				time.Sleep(12 * time.Second) // the queue is held
 				// A probe goes now and then, and so would a call that is alone: the
 				// others have to wait longer than their patience.
 				errs, took := make([]error, 10), make([]time.Duration, 10)

@@ -151,15 +151,7 @@ func (t *attemptTransport) carry(c *call, req *http.Request) (*http.Response, er
 	c, made := enter(c, req, nil, &t.clock)
 	a := c.newAttempt()
 	a.t, a.call, a.due = t, c, dueHeaders
-	if t.cfg.observer != nil {
-		tr := a.track()
-		tr.report.key = t.cfg.keyer.key(c, req)
-		tr.values = httptrace.WithClientTrace(tr.values, &httptrace.ClientTrace{WroteRequest: tr.report.wrote})
-	}
-	if c.body != nil && lends(t.next, req) {
-		tr := a.track()
-		tr.values = c.body.current.lend(tr.values, req.ContentLength)
-	}
+	a.trace(req)
 	returned := false
 	defer func() { // after a panic of next
 		if !returned {
@@ -199,6 +191,19 @@ func (a *attempt) late(resp *http.Response, err error) (*http.Response, error) {
 		return nil, &reasons{contextError(a.call.Context), err}
 	}
 	return resp, err
+}
+
+// trace has net/http tell what it does with req, where somebody is to hear of it.
+func (a *attempt) trace(req *http.Request) {
+	if a.t.cfg.observer != nil {
+		tr := a.track()
+		tr.report.key = a.t.cfg.keyer.key(a.call, req)
+		tr.values = httptrace.WithClientTrace(tr.values, &httptrace.ClientTrace{WroteRequest: tr.report.wrote})
+	}
+	if body := a.call.body; body != nil && lends(a.t.next, req) {
+		tr := a.track()
+		tr.values = body.current.lend(tr.values, req.ContentLength)
+	}
 }
 
 func (t *attemptTransport) CloseIdleConnections() { closeIdle(t.next) }

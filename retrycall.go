@@ -145,9 +145,6 @@ func (c *retryCall) another() bool {
 		c.giveUp(contextError(c.ctx))
 		return false
 	}
-	if c.gates == nil {
-		c.gates = outermostFirst(c.gate)
-	}
 	c.spare()
 	if c.ctx.Err() != nil || c.usedUp() || !c.worth() || !c.body.possible() {
 		c.end = c.whyOver()
@@ -179,8 +176,11 @@ func (c *retryCall) another() bool {
 	return true
 }
 
-// spare notes whether a gate spares the call the last attempt.
+// spare notes whether a gate spares the call the last attempt. Before that none is asked.
 func (c *retryCall) spare() {
+	if c.gates == nil {
+		c.gates = outermostFirst(c.gate)
+	}
 	if c.spared = c.cfg.maxAttempts > 1 && spared(c.gates, c.verdict); c.spared {
 		c.probes++
 	}
