@@ -107,10 +107,10 @@ func TestWhoGoesIntoSilenceAtTheEndOfItsPatience(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rt := slowing(t, 20, 45*time.Second, steady.Patience(tc.patience), steady.MaxWait(time.Minute))
 				var wg sync.WaitGroup
-				for range 100 {
+				for range 1000 { // more than go before the silence is noticed
 					wg.Go(func() { _, _ = call(t, rt, t.Context(), "q") })
 				}
-				time.Sleep(12 * time.Second) // the queue is held
+				time.Sleep(10 * time.Second) // the queue is held
 				// A probe goes now and then, and so would a call that is alone: the
 				// others have to wait longer than their patience.
 				errs, took := make([]error, 10), make([]time.Duration, 10)
