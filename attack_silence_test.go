@@ -36,7 +36,7 @@ func quickThen(n int64, slow time.Duration) http.RoundTripper {
 // Many long answers that are asked for at once look like a provider that is dead,
 // until the first of them comes. That holds the queue, but it costs nobody the call.
 func TestASlowProviderIsNotTakenForADeadOne(t *testing.T) {
-	const quick, calls = 20, 200
+	const quick, calls = 20, 1000
 	for _, tc := range []struct {
 		name    string
 		slow    time.Duration
