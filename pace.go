@@ -28,8 +28,9 @@ type paceConfig struct {
 // what was accepted is where it lies. Until the provider refuses, slows down or
 // falls silent, only the limits that you set hold. Without a rate of yours the
 // start is slow besides: ten attempts go at once, and the others at a rate that
-// begins at 20 a second and doubles every quarter of one while calls wait. Calls
-// made one after the other do not wait.
+// begins at 20 a second and doubles every quarter of one while calls wait, until it
+// must be borne out by what was accepted. Calls made one after the other do not wait.
+// A limit that nobody meets for five minutes is searched for anew.
 //
 // The pace heeds the headers in which providers say what is left, and holds the
 // queue when nothing has passed of late: then one attempt goes as a probe. When
