@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/steadyhttp/steady"
+	"github.com/steadyhttp/steady/internal/wire"
 )
 
 // Who reads the error in a log is to know which option, or whose deadline, to change.
@@ -201,4 +203,19 @@ func TestALimitErrorSaysFromWhenThePatienceCounts(t *testing.T) {
 			t.Errorf("%d calls were refused, and %d lines at Info say so", found.Load(), n)
 		}
 	})
+}
+
+// The classes are documented in words, for callers to compare with.
+func TestTheDocOfAttemptEndedNamesAllClasses(t *testing.T) {
+	source, err := os.ReadFile("observe.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, _, _ := strings.Cut(string(source), "type AttemptEnded struct")
+	_, doc, _ = strings.Cut(doc[strings.LastIndex(doc, "// AttemptEnded reports"):], "// Class is ")
+	for c := wire.ClassNone + 1; c <= wire.ClassGateway; c++ {
+		if !strings.Contains(doc, `"`+c.String()+`"`) {
+			t.Errorf("%s is not named", c)
+		}
+	}
 }

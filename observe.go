@@ -104,12 +104,18 @@ type PaceChanged struct {
 // (429), "overloaded" (498, 503, 529), "failed" (408, other 5xx, nothing was
 // sent), "unknown" (sent, and no answer), "truncated", "stalled", "refused" (by a
 // layer of this package) or "cancelled" (by the caller).
+//
+// Class is "invalid_request", "context_length", "content_policy", "too_large",
+// "request_exceeds_limit", "auth", "permission", "not_found", "conflict", "cancelled",
+// "quota_exhausted" (no money or no allowance), "quota_daily" (it comes back after
+// hours), "rate_limit", "ramp" (the rate grew too fast), "overloaded", "timeout",
+// "server_error" or "gateway" (a hop in front of the provider failed).
 type AttemptEnded struct {
 	Key     string
 	Attempt int    // from 1
 	Status  int    // 0 without a response
 	Outcome string // see above
-	Class   string // what an error answer means, as in "quota_exhausted" or "overloaded"; empty for no error answer
+	Class   string // what an error answer means, see above; empty for no error answer
 	Err     error  // what ended it, or nil
 	Written int    // requests that went out whole: net/http may replay one by itself, as on a dead connection
 	Input   int64  // tokens, as far as the answer has told its usage
