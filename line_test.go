@@ -214,7 +214,7 @@ func TestACallThatHasWaitedTooLongForAnAnswerIsNotSent(t *testing.T) {
 
 func TestTheLineIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newRuled(bucketOf(20, 5, good, rejected))
+		p := newRuled(bucketOf(20, 5, 0, good, rejected))
 		rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(30*time.Second), steady.WithRetry(steady.MaxAttempts(1))))
 		most := 0
 		done := make(chan struct{})

@@ -111,12 +111,13 @@ func alike(s step) func(time.Duration, int) step {
 }
 
 // bucketOf is the rule of a provider that rejects what comes faster than its token
-// bucket fills.
-func bucketOf(perSecond, burst float64, good, bad step) func(time.Duration, int) step {
+// bucket fills. A rejection, too, costs it some of a token.
+func bucketOf(perSecond, burst, cost float64, good, bad step) func(time.Duration, int) step {
 	level, last := burst, time.Duration(0)
 	return func(at time.Duration, _ int) step {
 		level = min(burst, level+(at-last).Seconds()*perSecond)
 		if last = at; level < 1 {
+			level = max(0, level-cost)
 			return bad
 		}
 		level--
@@ -260,7 +261,7 @@ func TestTenGoAtOnceAndTheOthersFollowEverFaster(t *testing.T) {
 
 func TestAThousandCallsAtOnceLoseFewAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newRuled(bucketOf(45, 45, good, rejected))
+		p := newRuled(bucketOf(45, 45, 0, good, rejected))
 		rt := must(t)(steady.New(steady.WithBase(p), steady.Patience(time.Minute)))
 		var c tally
 		var wg sync.WaitGroup
@@ -430,17 +431,8 @@ func TestABrownOutDoesNotOpenTheBreakerAndATotalOutageAfterItDoes(t *testing.T) 
 // came before them. Its limit, met now and then, is no outage.
 func TestALimitThatIsMetWhileAnswersTakeLongDoesNotOpenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const limit, burst, cost = 19, 5, 0.8
-		tokens, last := float64(burst), time.Duration(0)
-		p := newRuled(func(at time.Duration, _ int) step {
-			tokens, last = min(burst, tokens+limit*(at-last).Seconds()), at
-			if tokens < 1 {
-				tokens = max(0, tokens-cost)
-				return step{status: 529, takes: 40 * ms}
-			}
-			tokens--
-			return step{status: 200, takes: 8 * time.Second}
-		})
+		const limit = 19
+		p := newRuled(bucketOf(limit, 5, 0.8, step{status: 200, takes: 8 * time.Second}, step{status: 529, takes: 40 * ms}))
 		opened := steady.ObserverFunc(func(_ context.Context, e steady.Event) {
 			if e, ok := e.(steady.BreakerChanged); ok && e.To == "open" && time.Since(p.start) > 10*time.Second { // the limit is known by then
 				t.Errorf("the breaker opened after %v", time.Since(p.start))
@@ -580,7 +572,7 @@ func TestAHoldIsTheSameWhoeverHolds(t *testing.T) {
 // The pace is an option of RateLimit alone, too, and one for each key.
 func TestThePaceOfALayerAloneIsKeptPerKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow, quick := bucketOf(5, 5, good, rejected), alike(good)
+		slow, quick := bucketOf(5, 5, 0, good, rejected), alike(good)
 		sent := map[string]int{}
 		start := time.Now()
 		var mu sync.Mutex
