@@ -103,12 +103,16 @@ const waitsFree = 20
 // used reports whether so much of the rate, but for what is refused, has been used
 // that it may grow.
 func (p *Pace) used(now instant) bool {
-	share := p.chance()
-	if share == 0 {
-		share = p.recent.share()
+	share, most := p.recent.share(), beyond
+	if c := p.chance(); c > 0 {
+		share, most = c, beyondChance
 	}
-	return p.rate.value()*(1-share) < 1.5*p.accepted.rate(now)
+	return p.rate.value()*(1-share) < most*p.accepted.rate(now)
 }
+
+// beyondChance is beyond where refusals by chance are known. A refusal does not end the
+// growth there.
+const beyondChance = 1.25
 
 // searchOn goes on with the search when what has ended it says nothing any more: one
 // refusal ever, which may be chance, or a limit that nobody has met for long.

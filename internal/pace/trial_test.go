@@ -239,23 +239,33 @@ func TestPaceDoesNotGoOnAsBeforeWhenHoldsFollowOneAnother(t *testing.T) {
 
 // Among refusals the rate may grow as long as nothing is known about them, for they
 // may be chance. While chance is known, it alone excuses them.
-func TestPaceDoesNotGrowWhileFarMoreIsRefusedThanChanceExplains(t *testing.T) {
-	for _, share := range []float64{0, 0.2, 0.8} {
+func TestPaceDoesNotGrowWhileMoreIsRefusedThanChanceExplains(t *testing.T) {
+	for _, tt := range []struct {
+		share   float64 // known
+		ofTen   int     // refused
+		mayGrow bool
+	}{
+		{0, 8, true},
+		{0.2, 8, false},
+		{0.8, 8, true},
+		{0.2, 4, false},
+		{0.2, 3, true},
+	} {
 		p := New(Config{Start: 20})
 		p.rate = found(40, 1)
-		p.luck[rejection].share = share
+		p.luck[rejection].share = tt.share
 		now := start
-		for i := range 200 {
+		for i := range 400 {
 			now = now.Add(25 * time.Millisecond)
 			p.seq++
 			p.accepted.add(p.at(now), 1)
-			if i%5 > 0 { // four of five
+			if i*7%10 < tt.ofTen {
 				p.accepted.add(p.at(now), -1)
 				p.recent.mark(&Pass{at: p.at(now), seq: p.seq})
 			}
 		}
-		if got, want := p.used(p.at(now)), share != 0.2; got != want {
-			t.Errorf("chance of %v known, 0.8 refused: the rate may grow %v, want %v", share, got, want)
+		if got := p.used(p.at(now)); got != tt.mayGrow {
+			t.Errorf("chance of %v known, %d of ten refused: the rate may grow %v, want %v", tt.share, tt.ofTen, got, tt.mayGrow)
 		}
 	}
 }
