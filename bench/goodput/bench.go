@@ -13,7 +13,7 @@ import (
 	"github.com/steadyhttp/steady/bench/goodput/internal/sim"
 )
 
-// bench plays cells and remembers those of everybody but steady in a file.
+// bench plays cells, and remembers those of everybody but steady in a file.
 type bench struct {
 	t       *testing.T
 	file    string
@@ -48,6 +48,7 @@ func (b *bench) play(sc *sim.Scenario, c sim.Contender, seed uint64) *sim.Result
 	}
 	r := sim.Play(b.t, sc, c, seed)
 	r.Finite()
+	b.known[key] = r
 	if b.verbose {
 		fmt.Println(r.Line())
 	}
@@ -58,7 +59,6 @@ func (b *bench) play(sc *sim.Scenario, c sim.Contender, seed uint64) *sim.Result
 }
 
 func (b *bench) keep(r *sim.Result) {
-	b.known[cellKey(r.Scenario, r.Contender, r.Seed)] = r
 	line, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
@@ -72,26 +72,31 @@ func (b *bench) keep(r *sim.Result) {
 }
 
 // cell is what the tables show of a contender in a scenario: means over the seeds.
-type cell struct{ success, share, lifo, waste, extra float64 }
+type cell struct{ success, share, waste, extra float64 }
 
 func (b *bench) cell(sc *sim.Scenario, c sim.Contender, seeds []uint64) cell {
 	var out cell
-	var good, fifo, lifo, base float64
+	var good, best, base float64
 	n := float64(len(seeds))
 	for _, seed := range seeds {
 		r := b.play(sc, c, seed)
-		x, y := b.play(sc, sim.Oracle(false), seed), b.play(sc, sim.Oracle(true), seed)
 		out.success += r.SuccessPct / n
 		out.waste += r.WastePerOK / n
-		good, fifo, lifo, base = good+r.Goodput, fifo+x.Goodput, lifo+y.Goodput, base+x.WastePerOK/n
+		good, best = good+r.Goodput, best+b.best(sc, seed, sim.Oracle)
+		base += b.play(sc, sim.Oracle(false), seed).WastePerOK / n
 	}
-	out.share, out.lifo = good/math.Max(fifo, lifo), good/lifo
+	out.share = good / best
 	if sc.Batch > 0 && out.success > 0 { // the share that succeeds, times how much longer it takes
 		ok := out.success / 100
 		out.share = ok * math.Min(1, out.share/ok)
 	}
 	out.extra = out.waste - base
 	return out
+}
+
+// best is the goodput of the better of two oracles.
+func (b *bench) best(sc *sim.Scenario, seed uint64, oracle func(lifo bool) sim.Contender) float64 {
+	return math.Max(b.play(sc, oracle(false), seed).Goodput, b.play(sc, oracle(true), seed).Goodput)
 }
 
 func (b *bench) table(scs []*sim.Scenario, seeds []uint64, cs []sim.Contender) {
@@ -128,31 +133,43 @@ func (b *bench) ablation(scs []*sim.Scenario, seeds []uint64, cs []sim.Contender
 	}
 }
 
+// random prints what contenders get of the goodput of the oracles, and of those that
+// cannot know how long an answer will be.
 func (b *bench) random(n int, seeds []uint64, cs []sim.Contender, only string) {
-	share, extra := map[string][]float64{}, map[string][]float64{}
+	share, blind, extra := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	for _, seed := range seeds {
 		for _, sc := range pick(sim.Random(n, seed), only) {
 			for _, c := range cs {
 				x := b.cell(sc, c, []uint64{seed})
+				y := b.play(sc, c, seed).Goodput / b.best(sc, seed, sim.BlindOracle)
 				share[c.Name] = append(share[c.Name], math.Min(1, x.share))
+				blind[c.Name] = append(blind[c.Name], math.Min(1, y))
 				extra[c.Name] = append(extra[c.Name], x.extra)
 				if b.verbose {
-					fmt.Printf("%-6s %-8s %5.1f%% of the oracle (%5.1f%% lifo), success %5.1f, extra waste %.3f  %s\n", sc.Name, c.Name, 100*x.share, 100*x.lifo, x.success, x.extra, sc.Title)
+					fmt.Printf("%-6s %-8s %5.1f%% of the oracle (%5.1f%% blind), success %5.1f, extra waste %.3f  %s\n", sc.Name, c.Name, 100*x.share, 100*y, x.success, x.extra, sc.Title)
 				}
 			}
 		}
 	}
-	fmt.Printf("\n| contender | goodput/oracle: min | p10 | median | mean | extra waste per success: median | p90 | max |\n| --- |%s\n", strings.Repeat(" ---: |", 7))
+	fmt.Printf("\n| contender | goodput/oracle: min | p10 | median | mean | goodput/oracle-blind: min | p10 | median | mean | extra waste per success: median | p90 | max |\n| --- |%s\n", strings.Repeat(" ---: |", 11))
 	for _, c := range cs {
-		s, e := share[c.Name], extra[c.Name]
-		slices.Sort(s)
-		slices.Sort(e)
-		mean := 0.0
-		for _, v := range s {
-			mean += v / float64(len(s))
+		fmt.Printf("| %s |", c.Name)
+		for _, s := range [][]float64{share[c.Name], blind[c.Name]} {
+			slices.Sort(s)
+			fmt.Printf(" %.2f | %.2f | %.2f | %.3f |", at(s, 0), at(s, .1), at(s, .5), mean(s))
 		}
-		fmt.Printf("| %s | %.2f | %.2f | %.2f | %.3f | %.3f | %.2f | %.2f |\n", c.Name, at(s, 0), at(s, .1), at(s, .5), mean, at(e, .5), at(e, .9), at(e, 1))
+		e := extra[c.Name]
+		slices.Sort(e)
+		fmt.Printf(" %.3f | %.2f | %.2f |\n", at(e, .5), at(e, .9), at(e, 1))
 	}
+}
+
+func mean(s []float64) float64 {
+	sum := 0.0
+	for _, v := range s {
+		sum += v
+	}
+	return sum / float64(len(s))
 }
 
 func at(sorted []float64, q float64) float64 {

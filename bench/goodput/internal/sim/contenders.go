@@ -10,6 +10,6 @@ func Contenders() []Contender {
 	out = append(out, articleContenders()...)
 	out = append(out, imported("steady", asLongAsAllowed), imported("steady-defaults"),
 		imported("steady-pool", asLongAsAllowed, steady.WithPace(steady.AdaptivePool())), modelled("model"))
-	out = append(out, Oracle(false), Oracle(true))
+	out = append(out, Oracle(false), Oracle(true), BlindOracle(false), BlindOracle(true))
 	return out
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,6 +15,7 @@ import (
 type oracle struct {
 	srv   *Server
 	lifo  bool
+	takes time.Duration // it takes every answer to be ready in this time; 0 if it knows of each
 	mu    sync.Mutex
 	queue []*owait
 	timer *time.Timer
@@ -72,9 +74,13 @@ func (o *oracle) drop(i int) {
 }
 
 func (o *oracle) acquire(ctx context.Context, ci *callInfo) bool {
-	t, g, _ := o.srv.ServiceTime(ci, ci.attempts+1)
+	takes := o.takes
+	if takes == 0 {
+		t, g, _ := o.srv.ServiceTime(ci, ci.attempts+1)
+		takes = t + g
+	}
 	dl, _ := ctx.Deadline()
-	w := &owait{ci: ci, deadline: dl, need: t + g + o.srv.cfg.NetRTT, ch: make(chan bool, 1)}
+	w := &owait{ci: ci, deadline: dl, need: takes + o.srv.cfg.NetRTT, ch: make(chan bool, 1)}
 	o.mu.Lock()
 	o.queue = append(o.queue, w)
 	o.mu.Unlock()
@@ -113,14 +119,38 @@ func (o *oracle) Do(req *http.Request) (*http.Response, error) {
 
 // Oracle is the bound that every contender is measured against.
 func Oracle(lifo bool) Contender {
-	name := "oracle"
+	return oracleOf("oracle", lifo, func(*Server) time.Duration { return 0 })
+}
+
+// BlindOracle is the bound for who cannot know how long an answer will be before it is
+// there: of this it knows no more than how long nine of ten take. One that knows serves, in
+// overload on a server with few slots, the short answers only.
+func BlindOracle(lifo bool) Contender {
+	return oracleOf("oracle-blind", lifo, func(s *Server) time.Duration { return s.mostTake(0.9) })
+}
+
+func oracleOf(name string, lifo bool, takes func(*Server) time.Duration) Contender {
 	if lifo {
-		name = "oracle-lifo"
+		name += "-lifo"
 	}
 	return Contender{Name: name, New: func(e *Env, i int) Doer {
 		if e.Shared[name] == nil {
-			e.Shared[name] = newOracle(e.Server, lifo)
+			o := newOracle(e.Server, lifo)
+			o.takes = takes(e.Server)
+			e.Shared[name] = o
 		}
 		return e.Shared[name].(*oracle)
 	}}
+}
+
+// mostTake is the time in which such a share of the answers is ready.
+func (s *Server) mostTake(share float64) time.Duration {
+	const answers, none = 2000, 1 << 40 // of calls that are not made
+	took := make([]time.Duration, answers)
+	for i := range took {
+		ttfb, gen, _ := s.ServiceTime(&callInfo{id: uint64(none + i)}, 1)
+		took[i] = ttfb + gen
+	}
+	slices.Sort(took)
+	return took[int(share*answers)]
 }
