@@ -16,26 +16,31 @@ func (p *Pace) Down(now time.Time, down bool) {
 // turned takes note that an outage begins, or is over.
 func (p *Pace) turned(now instant, down bool) {
 	if down {
-		p.doubtHold()
-		ours := p.rushed && now.Sub(p.hold.resumed) < flaps // no outage, then: we were too fast
-		if ours {
-			if b := &p.bet; b.on && b.rate < p.rate.value() { // more than that was never accepted
-				p.backAt(b.rate)
-			}
-			p.dropBet()
-		} else {
-			p.undoCuts()
+		again := p.rushed && now.Sub(p.hold.resumed) < soonAgain // perhaps it is our doing
+		most := math.Inf(1)
+		if p.bet.on { // more than that was never accepted
+			most = p.bet.rate
 		}
-		p.hold = hold{after: p.seq, from: now, failing: !ours}
+		p.doubtHold()
+		p.undoCuts()
+		if again {
+			p.backAt(againRate * min(most, p.rate.value()))
+		}
+		p.hold = hold{after: p.seq, from: now, failing: !again, accepted: p.accepted}
 	} else {
-		before := p.recent.bits << 1 // a brown-out that looked like an outage shows in them
+		// A brown-out that looked like an outage shows in the attempts before.
+		h, before := p.hold, p.recent.bits>>p.recent.run()
 		p.resume(now)
-		p.recent.bits = before
+		p.recent.bits = before << 1
+		p.accepted = h.accepted.paused(now.Sub(h.from)) // nothing could be accepted meanwhile
 	}
 	p.down = down
 }
 
-const flaps = 10 * time.Second // a hold that soon after another is none of the provider's
+const (
+	soonAgain = 10 * time.Second // after the end of an outage another one is soon:
+	againRate = 0.85             // we go on at so much of the rate, in case that we were too fast
+)
 
 // Holding reports whether nothing passes, and how long until the next probe may go.
 func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {

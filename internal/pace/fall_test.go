@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -130,7 +131,7 @@ func TestPaceTriesInALullAtTheRateThatIsAllowed(t *testing.T) {
 	}
 }
 
-// An outage that follows soon upon another was our speed, if it met calls that we had
+// An outage that follows soon upon another may be our speed, if it met calls that we had
 // held back. There is no search after it, which would lead there again, and no way back
 // to a rate that was never accepted.
 func TestPaceDoesNotSearchAfterAnOutageThatItMakesItself(t *testing.T) {
@@ -163,10 +164,41 @@ func TestPaceDoesNotSearchAfterAnOutageThatItMakesItself(t *testing.T) {
 			if got := p.rate.searching; got != searches {
 				t.Errorf("rushed %v, first %v: searches %v", rushed, first, got)
 			}
-			if !searches && p.rate.value() > 200 {
-				t.Errorf("on at %v/s, want what was accepted, 200/s", p.rate.value())
+			if !searches && math.Abs(p.rate.value()-againRate*200) > 1e-9 {
+				t.Errorf("on at %v/s, want a little less than what was accepted, 200/s", p.rate.value())
 			}
 			p.rate = found(300, 1)
 		}
+	}
+}
+
+// Nothing can be accepted in an outage, and its refusals are none of chance. So neither
+// shows in what is known after it.
+func TestPaceKnowsAfterAnOutageWhatItKnewBefore(t *testing.T) {
+	p := New(Config{Start: 20, Breaker: true})
+	now := start
+	send := func(n int, o Outcome) {
+		for range n {
+			now = now.Add(50 * time.Millisecond)
+			a := p.Sent(now)
+			p.Settled(now, &a, o, 0)
+		}
+	}
+	send(200, OK)
+	send(1, Unavailable)
+	send(20, OK)
+	send(8, Unavailable)
+	p.Down(now, true)
+	for range 10 { // probes
+		now = now.Add(2 * time.Second)
+		a := p.Sent(now)
+		p.Settled(now, &a, Unavailable, 0)
+	}
+	p.Down(now, false)
+	if got := p.accepted.rate(p.at(now)); got < 15 || got > 21 {
+		t.Errorf("%.1f/s accepted, want some 18: 20 and then less while 8 were refused", got)
+	}
+	if got := p.recent.refused(historyLen); got != 1 {
+		t.Errorf("%d of the attempts before remembered as refused, want the 1 that was by chance", got)
 	}
 }

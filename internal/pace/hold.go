@@ -12,12 +12,14 @@ type hold struct {
 	on      bool
 	silent  bool    // because nothing was heard at all,
 	mute    instant // and since when; zero once a refusal was
-	failing bool    // because of failures, not of rejections, and not of such as our speed has brought about
+	failing bool    // because of failures, not of rejections, nor of such as our speed may have brought about
 	from    instant
 	after   uint64  // the last attempt sent before it began or, once it is over, ended
 	until   instant // when the next probe may go
 	probes  int     // how many were due so far
 	probe   Pass    // the one that is out, if its seq is not 0
+
+	accepted tally // what was accepted when an outage began
 
 	resumed instant // when the latest one ended
 	ramped  bool    // the rate still ramps up after that

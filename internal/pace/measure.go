@@ -3,6 +3,7 @@ package pace
 import (
 	"math"
 	"math/bits"
+	"time"
 )
 
 // estimate is a smoothed mean and deviation, in seconds.
@@ -35,6 +36,14 @@ func (t *tally) add(now instant, n float64) {
 func (t *tally) rate(now instant) float64 {
 	age := max(0.5, now.Sub(t.from).Seconds())
 	return t.sum * math.Exp(-now.Sub(t.at).Seconds()/5) / (1 - math.Exp(-age/5))
+}
+
+// paused is t as it goes on after d that does not count.
+func (t tally) paused(d time.Duration) tally {
+	if !t.from.IsZero() {
+		t.at, t.from = t.at.Add(d), t.from.Add(d)
+	}
+	return t
 }
 
 // decay is exp(-x). Attempts mostly follow one another so fast that five terms of the
