@@ -28,8 +28,10 @@ func (p *Pace) turned(now instant, down bool) {
 		}
 		p.hold = hold{after: p.seq, from: now, failing: !again, accepted: p.accepted}
 	} else {
-		// A brown-out that looked like an outage shows in the attempts before.
-		h, before := p.hold, p.recent.bits>>p.recent.run()
+		h, before := p.hold, p.recent.bits // a brown-out that looked like an outage shows in them
+		if h.probes >= failedProbes {
+			before >>= p.recent.run()
+		}
 		p.resume(now)
 		p.recent.bits = before << 1
 		p.accepted = h.accepted.paused(now.Sub(h.from)) // nothing could be accepted meanwhile
@@ -40,6 +42,8 @@ func (p *Pace) turned(now instant, down bool) {
 const (
 	soonAgain = 10 * time.Second // after the end of an outage another one is soon:
 	againRate = 0.85             // we go on at so much of the rate, in case that we were too fast
+
+	failedProbes = 2 // are no chance, and nor is the run before them
 )
 
 // Holding reports whether nothing passes, and how long until the next probe may go.

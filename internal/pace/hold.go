@@ -16,7 +16,7 @@ type hold struct {
 	from    instant
 	after   uint64  // the last attempt sent before it began or, once it is over, ended
 	until   instant // when the next probe may go
-	probes  int     // how many were due so far
+	probes  int     // how many were due so far; in an outage, how many have failed
 	probe   Pass    // the one that is out, if its seq is not 0
 
 	accepted tally // what was accepted when an outage began

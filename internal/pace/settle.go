@@ -102,6 +102,9 @@ func (p *Pace) credit(now instant) {
 // refuse learns from an attempt that was not accepted.
 func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k kind) {
 	if p.down {
+		if a.seq > p.hold.after {
+			p.hold.probes++
+		}
 		return
 	}
 	if p.recent.mark(a); p.recent.run() == 1 {
