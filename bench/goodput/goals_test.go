@@ -40,3 +40,17 @@ func TestSteadyReachesItsGoals(t *testing.T) {
 		})
 	}
 }
+
+// Of more calls than can be served, for few slots, the oracle that knows how long each
+// answer will be serves the short ones. The one that does not know is the bound for a client.
+func TestTheBlindOracleDoesNotPickShortAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates minutes of traffic")
+	}
+	sc := sim.Random(60, 99)[47] // 8 slots, demand of 216 %
+	good := func(c sim.Contender) float64 { return sim.Play(t, sc, c, 99).Goodput }
+	sees, blind := good(sim.Oracle(false)), math.Max(good(sim.BlindOracle(false)), good(sim.BlindOracle(true)))
+	if blind > 0.95*sees || blind < 0.5*sees {
+		t.Errorf("the blind oracle answers %.2f/s, the other one %.2f/s, want clearly more but not far more", blind, sees)
+	}
+}

@@ -8,35 +8,39 @@ import (
 // Down tells the pace whether somebody else, a breaker, holds the calls because
 // the provider fails. What happens meanwhile says nothing about speed.
 func (p *Pace) Down(now time.Time, down bool) {
-	if down != p.down { // which mostly it is not
-		p.turned(p.at(now), down)
+	if down == p.down { // as it mostly is
+		return
+	}
+	p.down = down
+	if down {
+		p.outageBegins(p.at(now))
+	} else {
+		p.outageEnds(p.at(now))
 	}
 }
 
-// turned takes note that an outage begins, or is over.
-func (p *Pace) turned(now instant, down bool) {
-	if down {
-		again := p.rushed && now.Sub(p.hold.resumed) < soonAgain // perhaps it is our doing
-		most := math.Inf(1)
-		if p.bet.on { // more than that was never accepted
-			most = p.bet.rate
-		}
-		p.doubtHold()
-		p.undoCuts()
-		if again {
-			p.backAt(againRate * min(most, p.rate.value()))
-		}
-		p.hold = hold{after: p.seq, from: now, failing: !again, accepted: p.accepted}
-	} else {
-		h, before := p.hold, p.recent.bits // a brown-out that looked like an outage shows in them
-		if h.probes >= failedProbes {
-			before >>= p.recent.run()
-		}
-		p.resume(now)
-		p.recent.bits = before << 1
-		p.accepted = h.accepted.paused(now.Sub(h.from)) // nothing could be accepted meanwhile
+func (p *Pace) outageBegins(now instant) {
+	again := p.rushed && now.Sub(p.hold.resumed) < soonAgain // perhaps it is our doing
+	most := math.Inf(1)
+	if p.bet.on { // more than that was never accepted
+		most = p.bet.rate
 	}
-	p.down = down
+	p.doubtHold()
+	p.undoCuts()
+	if again {
+		p.backAt(againRate * min(most, p.rate.value()))
+	}
+	p.hold = hold{after: p.seq, from: now, failing: !again, accepted: p.accepted}
+}
+
+func (p *Pace) outageEnds(now instant) {
+	h, before := p.hold, p.recent.bits // a brown-out that looked like an outage shows in them
+	if h.probes >= failedProbes {
+		before >>= p.recent.run()
+	}
+	p.resume(now)
+	p.recent.bits = before << 1
+	p.accepted = h.accepted.paused(now.Sub(h.from)) // nothing could be accepted meanwhile
 }
 
 const (
