@@ -20,23 +20,24 @@ func (p *Pace) Down(now time.Time, down bool) {
 }
 
 func (p *Pace) outageBegins(now instant) {
-	again := p.rushed && now.Sub(p.hold.resumed) < soonAgain // perhaps it is our doing
-	most := math.Inf(1)
-	if p.bet.on { // more than that was never accepted
-		most = p.bet.rate
+	h := hold{after: p.seq, from: now, failing: true, accepted: p.accepted, most: math.Inf(1)}
+	h.again, h.pushed = now.Sub(p.hold.resumed) < soonAgain, p.rushed
+	if p.bet.on {
+		h.most = p.bet.rate
 	}
 	p.doubtHold()
 	p.undoCuts()
-	if again {
-		p.backAt(againRate * min(most, p.rate.value()))
-	}
-	p.hold = hold{after: p.seq, from: now, failing: !again, accepted: p.accepted}
+	p.hold = h
 }
 
 func (p *Pace) outageEnds(now instant) {
 	h, before := p.hold, p.recent.bits // a brown-out that looked like an outage shows in them
 	if h.probes >= failedProbes {
 		before >>= p.recent.run()
+	}
+	if h.again && (h.pushed || h.probes == 0) { // it may have been our doing
+		p.hold.failing = false
+		p.backAt(againRate * min(h.most, p.rate.value()))
 	}
 	p.resume(now)
 	p.recent.bits = before << 1

@@ -132,19 +132,30 @@ func TestPaceTriesInALullAtTheRateThatIsAllowed(t *testing.T) {
 }
 
 // An outage that follows soon upon another may be our speed, if it met calls that we had
-// held back. There is no search after it, which would lead there again, and no way back
-// to a rate that was never accepted.
+// held back or has ended before the first probe. There is no search after it, which would
+// lead there again, and no way back to a rate that was never accepted.
 func TestPaceDoesNotSearchAfterAnOutageThatItMakesItself(t *testing.T) {
-	for _, rushed := range []bool{true, false} {
+	for _, tt := range []struct {
+		rushed, probed bool // and the probe failed
+		ours           bool
+	}{
+		{true, true, true},
+		{false, false, true},
+		{false, true, false},
+	} {
 		p := New(Config{Start: 20, Breaker: true})
 		p.rate = found(300, 1)
 		now := start.Add(time.Minute)
 		send := func() Pass {
 			now = now.Add(time.Millisecond)
-			if rushed {
+			if tt.rushed {
 				p.heldBy = byRate
 			}
 			return p.Sent(now)
+		}
+		fail := func() {
+			a := send()
+			p.Settled(now, &a, Failed, 0)
 		}
 		for _, first := range []bool{true, false} {
 			for range 4000 {
@@ -153,19 +164,21 @@ func TestPaceDoesNotSearchAfterAnOutageThatItMakesItself(t *testing.T) {
 				p.Settled(now, &a, OK, 0)
 			}
 			for range 5 {
-				a := send()
-				p.Settled(now, &a, Failed, 0)
+				fail()
 			}
 			p.bet = bet{on: true, from: Pass{at: p.at(now)}, rate: 200}
 			p.Down(now, true)
-			p.Down(now.Add(4*time.Second), false)
+			if tt.probed {
+				fail()
+			}
 			now = now.Add(4 * time.Second)
-			searches := first || !rushed
+			p.Down(now, false)
+			searches := first || !tt.ours
 			if got := p.rate.searching; got != searches {
-				t.Errorf("rushed %v, first %v: searches %v", rushed, first, got)
+				t.Errorf("%+v, first %v: searches %v", tt, first, got)
 			}
 			if !searches && math.Abs(p.rate.value()-againRate*200) > 1e-9 {
-				t.Errorf("on at %v/s, want a little less than what was accepted, 200/s", p.rate.value())
+				t.Errorf("%+v: on at %v/s, want a little less than what was accepted, 200/s", tt, p.rate.value())
 			}
 			p.rate = found(300, 1)
 		}

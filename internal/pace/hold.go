@@ -19,7 +19,11 @@ type hold struct {
 	probes  int     // how many were due so far; in an outage, how many have failed
 	probe   Pass    // the one that is out, if its seq is not 0
 
-	accepted tally // what was accepted when an outage began
+	// Of an outage.
+	accepted tally   // what was accepted when it began,
+	most     float64 // and how many a second at most
+	again    bool    // it began soon after another,
+	pushed   bool    // with an attempt that had waited for the rate
 
 	resumed instant // when the latest one ended
 	ramped  bool    // the rate still ramps up after that

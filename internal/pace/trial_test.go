@@ -228,6 +228,7 @@ func TestPaceDoesNotGoOnAsBeforeWhenHoldsFollowOneAnother(t *testing.T) {
 		p.bet = bet{on: true, rate: before, undo: found(before, 1)}
 		p.rate = found(before/2, 0) // cut, as the run began
 		p.Down(r.now, true)
+		p.Down(r.now, false)
 		if got := p.rate.value() > 0.9*before; got != tt.back {
 			t.Errorf("%s: %.1f/s after the second hold, %.1f/s before it", tt.name, p.rate.value(), before)
 		}
