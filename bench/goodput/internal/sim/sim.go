@@ -155,6 +155,8 @@ func Run(sc *Scenario, c Contender, seed uint64) *Result {
 			cl.Close()
 		}
 	}
+	w.srv.mu.Lock() // generations that nobody waits for still end
+	defer w.srv.mu.Unlock()
 	return measure(sc, c.Name, w, end)
 }
 
