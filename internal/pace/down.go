@@ -21,7 +21,7 @@ func (p *Pace) Down(now time.Time, down bool) {
 
 func (p *Pace) outageBegins(now instant) {
 	h := hold{after: p.seq, from: now, failing: true, accepted: p.accepted, most: math.Inf(1)}
-	h.again, h.pushed = now.Sub(p.hold.resumed) < soonAgain, p.rushed
+	h.again = now.Sub(p.hold.resumed) < soonAgain
 	if p.bet.on {
 		h.most = p.bet.rate
 	}
@@ -35,7 +35,7 @@ func (p *Pace) outageEnds(now instant) {
 	if h.probes >= failedProbes {
 		before >>= p.recent.run()
 	}
-	if h.again && (h.pushed || h.probes == 0) { // it may have been our doing
+	if h.again && (p.rushed || h.probes == 0) { // it may have been our doing
 		p.hold.failing = false
 		p.backAt(againRate * min(h.most, p.rate.value()))
 	}

@@ -22,8 +22,7 @@ type hold struct {
 	// Of an outage.
 	accepted tally   // what was accepted when it began,
 	most     float64 // and how many a second at most
-	again    bool    // it began soon after another,
-	pushed   bool    // with an attempt that had waited for the rate
+	again    bool    // it began soon after another
 
 	resumed instant // when the latest one ended
 	ramped  bool    // the rate still ramps up after that
