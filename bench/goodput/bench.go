@@ -156,20 +156,12 @@ func (b *bench) random(n int, seeds []uint64, cs []sim.Contender, only string) {
 		fmt.Printf("| %s |", c.Name)
 		for _, s := range [][]float64{share[c.Name], blind[c.Name]} {
 			slices.Sort(s)
-			fmt.Printf(" %.2f | %.2f | %.2f | %.3f |", at(s, 0), at(s, .1), at(s, .5), mean(s))
+			fmt.Printf(" %.2f | %.2f | %.2f | %.3f |", at(s, 0), at(s, .1), at(s, .5), sim.Mean(s))
 		}
 		e := extra[c.Name]
 		slices.Sort(e)
 		fmt.Printf(" %.3f | %.2f | %.2f |\n", at(e, .5), at(e, .9), at(e, 1))
 	}
-}
-
-func mean(s []float64) float64 {
-	sum := 0.0
-	for _, v := range s {
-		sum += v
-	}
-	return sum / float64(len(s))
 }
 
 func at(sorted []float64, q float64) float64 {

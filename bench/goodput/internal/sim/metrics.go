@@ -41,7 +41,8 @@ type Result struct {
 	Real    float64 // s
 }
 
-func meanOf(v []float64) float64 {
+// Mean is not a number for an empty v.
+func Mean(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}
@@ -97,8 +98,8 @@ func measure(sc *Scenario, name string, w *world, end time.Duration) *Result {
 	r.AttPerCall = float64(s.Attempts) / math.Max(1, float64(r.Calls))
 	r.WastePerOK = float64(s.Throttled+s.Failed) / ok
 	r.WastedTokensPct = 100 * s.WastedTokens / math.Max(1, s.BilledTokens)
-	r.OKMean, r.OKP50, r.OKP99 = meanOf(all.okTimes), quantile(all.okTimes, .5), quantile(all.okTimes, .99)
-	r.AllMean, r.AllP50, r.AllP99 = meanOf(all.times), quantile(all.times, .5), quantile(all.times, .99)
+	r.OKMean, r.OKP50, r.OKP99 = Mean(all.okTimes), quantile(all.okTimes, .5), quantile(all.okTimes, .99)
+	r.AllMean, r.AllP50, r.AllP99 = Mean(all.times), quantile(all.times, .5), quantile(all.times, .99)
 	if len(w.doers) > 1 {
 		r.Jain = jain(w)
 	}
