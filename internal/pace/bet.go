@@ -1,5 +1,7 @@
 package pace
 
+import "time"
+
 // bet is a run of refusals and what we make of it. Having cut the rate we bet that
 // the refusals will go away. If they do not, a trial decides.
 type bet struct {
@@ -13,9 +15,12 @@ type bet struct {
 	held   float64 // as much of that as was accepted, and so held;
 	byUser bool    // the user has set that rate,
 	proven bool    // or it had held for a while, at least
+	borne  float64 // as much was accepted for a while until then, and may be still; 0 if that is not known
+	guess  bool    // no limit had been met, but for what may be chance or an outage
 	undo   limit   // before the first cut since the rate was last back at the limit
 
-	low   sample // what was sent below the place where the limit was found
+	lows  lows   // what was sent below the place where the limit was found, and in a trial
+	low   sample // instead
 	trial trial
 }
 
@@ -25,37 +30,35 @@ type sample struct {
 	refused [kinds]float64
 }
 
-// matters reports whether so many of a kind are refused that it is worth a trial.
-func (s *sample) matters() bool {
-	return s.often(rejection) || s.often(overload) || s.often(unavailable)
-}
-
-// often reports whether so many are refused that it matters.
-func (s *sample) often(k kind) bool { return s.refused[k] >= matters*s.sent }
-
-// halve makes the sample count half, as old news.
-func (s *sample) halve() {
-	s.sent /= 2
-	for i := range s.refused {
-		s.refused[i] /= 2
-	}
-}
-
 const (
 	runOver  = 40   // attempts without a refusal end what a bet is about
-	matters  = 0.08 // the share of refused attempts that is worth a trial: with less a pace does well enough
-	lowUntil = 0.6  // the part of the way back from a cut on which we are surely below the limit
+	lowUntil = 0.6  // the part of the way back from a cut on which we are surely below the limit,
+	wellLow  = 0.85 // or of what was accepted before, wherever on that way we are
 	beyond   = 1.5  // times what was accepted is surely more than the limit
-	lowStale = 50   // attempts below the limit that were refused less often than that are old news
 
-	trialAfter = 4  // refusals below the limit begin a trial: fewer may be bad luck,
-	trialSent  = 16 // and of fewer attempts no share can be told
+	borneFor = 10 * time.Second // what was accepted on average is what the provider could bear
 )
 
 // low reports whether we send less than where the limit was found.
 func (p *Pace) low(now instant) bool {
 	return now.After(p.changed.calm) &&
-		(p.bet.trial.on || p.free() || !p.rate.searching && p.rate.t < lowUntil && !p.farAbove(now))
+		(p.bet.trial.on || p.free() || !p.rate.searching && p.wellBack() && !p.farAbove(now))
+}
+
+// wellBack reports whether the rate is well below where the limit was found, or what was
+// accepted before the refusals began.
+func (p *Pace) wellBack() bool {
+	return p.rate.t < lowUntil || p.rate.value() < wellLow*p.bet.borne
+}
+
+// sentLow counts an attempt that was sent below the limit.
+func (p *Pace) sentLow(now instant) {
+	if !p.bet.trial.on {
+		p.bet.lows.sent++
+		return
+	}
+	p.bet.low.sent++
+	p.endTrial(now)
 }
 
 // farAbove reports whether the cuts of a rate that went far beyond the limit have not
@@ -98,16 +101,21 @@ func (p *Pace) suspect(now instant, a *Pass, k kind) {
 // newBet is the bet that the refusal of a begins.
 func (p *Pace) newBet(now instant, a *Pass, k kind) bet {
 	v, accepted := p.perSecond(now), max(1, p.accepted.rate(now))
-	return bet{
+	b := bet{
 		on: true, from: *a, began: k, rate: min(v, beyond*accepted), held: min(v, 1.1*accepted),
 		byUser: p.free(), proven: !p.rate.searching && p.rate.t >= 1 || p.free(),
+		guess: p.rate.searching || p.rate.guess,
 	}
+	if now.Sub(p.accepted.from) >= borneFor {
+		b.borne = min(v, p.accepted.rate(now))
+	}
+	return b
 }
 
 // renew begins the bet anew at a refusal after which fresh would be the bet. What has held
 // since it began is not forgotten.
 func (b *bet) renew(fresh bet) {
-	b.from, b.refused = fresh.from, 1
+	b.from, b.refused, b.borne = fresh.from, 1, fresh.borne
 	b.rate, b.held = max(b.rate, fresh.rate), max(b.held, fresh.held)
 }
 
@@ -119,17 +127,16 @@ func (p *Pace) count(a *Pass, k kind) {
 	b := &p.bet
 	b.refused++
 	b.last = max(b.last, a.seq)
-	if !b.trial.on && b.low.sent > lowStale && !b.low.matters() {
-		b.low = sample{}
-	}
-	if a.low && (!b.trial.on || a.seq > p.changed.after) {
+	switch {
+	case !a.low:
+	case !b.trial.on:
+		b.lows.refuse(k)
+	case a.seq > p.changed.after:
 		b.low.refused[k]++
 	}
 }
 
 // maybeChance reports whether so many are refused below the limit that a trial is due.
 func (p *Pace) maybeChance(k kind) bool {
-	low := &p.bet.low
-	return k != computed && low.refused[k] >= trialAfter && low.sent >= trialSent && low.often(k) &&
-		p.recent.run() < failRun && !p.cfg.Without.has(NoChance)
+	return k != computed && p.bet.lows.suspicious(k) && p.recent.run() < failRun && !p.cfg.Without.has(NoChance)
 }

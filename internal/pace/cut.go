@@ -21,7 +21,8 @@ func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.ca
 // what was accepted since the refusals began says so. Every attempt sent before a has
 // been refused by now or it never will be. No cut goes below deepest, since refused
 // attempts may cost capacity, and then less is accepted than could be. Only where far
-// more is sent than is accepted does it go deeper, to farBeyond times that.
+// more is sent than is accepted does it go deeper, to farBeyond times that. Nor does any go
+// below what a trial would send: if refusals go on there it is time for one.
 func (p *Pace) cut(now instant, a *Pass, k kind) {
 	v := p.perSecond(now)
 	p.hold.ramped = false
@@ -31,7 +32,10 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 	if first && p.recent.clean() >= cleanRun { // what was accepted until now is what we asked for
 		p.bet.renew(p.newBet(now, a, k))
 	}
-	measured := max(p.bet.measured(a), min(deepest*v, farBeyond*p.accepted.rate(now)))
+	if first {
+		p.bet.borne = min(p.bet.borne, v)
+	}
+	measured := max(p.bet.measured(a), min(deepest*v, farBeyond*p.accepted.rate(now)), trialRate*p.bet.borne)
 	switch {
 	case p.cfg.Without.has(NoMeasure):
 		p.setRate(now, v/2)
@@ -73,7 +77,6 @@ func (p *Pace) cutFirst(now instant, a *Pass, v, measured float64) {
 		part := p.rebate.give(p.seq + 1)
 		p.bucket.take(now, -part)
 	}
-	b.low.halve()
 	p.cycle = cycle{start: p.perSecond(now)}
 }
 

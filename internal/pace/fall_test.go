@@ -122,8 +122,8 @@ func TestPaceTriesInALullAtTheRateThatIsAllowed(t *testing.T) {
 			p.cycle.unheld = 30
 		}
 		p.seq = 50
-		p.bet = bet{on: true, from: Pass{at: now.Add(-5 * time.Second), seq: 1}, rate: 10, low: sample{sent: 40}}
-		p.bet.low.refused[rejection] = 4
+		p.bet = bet{on: true, from: Pass{at: now.Add(-5 * time.Second), seq: 1}, rate: 10, lows: lows{sent: 40}}
+		p.bet.lows.by[rejection].refused = 4
 		p.beginTrial(now, &Pass{at: now, seq: 50, heldBy: byRate}, rejection)
 		if got := p.rate.value() > 5; got != lull {
 			t.Errorf("lull %v: on trial at %.1f/s", lull, p.rate.value())

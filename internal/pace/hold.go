@@ -136,6 +136,7 @@ func (p *Pace) undoCuts() {
 		p.rate = b.undo
 	default:
 		p.backAt(cmp.Or(b.undo.base, b.rate))
+		p.rate.guess = b.guess
 	}
 	p.dropBet()
 }

@@ -126,10 +126,9 @@ func (p *Pace) tryChance(now instant, a *Pass, k kind) {
 	if a.heldBy == byRate { // else what was accepted is what was asked for
 		passed = min(passed, p.accepted.rate(now))
 	}
-	p.bet = bet{on: true, from: *a, began: k, last: a.seq, rate: v, low: sample{sent: historyLen}}
-	p.bet.low.refused[k] = historyLen * share
+	p.bet = bet{on: true, from: *a, began: k, last: a.seq, rate: v}
 	p.bet.trial = trial{about: k, passed: passed}
-	p.tryAt(now, trialRate*passed)
+	p.tryAt(now, trialRate*passed, share, historyLen)
 }
 
 // uphold makes share the known one. A trial costs a dozen attempts where most are

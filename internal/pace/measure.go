@@ -135,9 +135,12 @@ func (h *history) clean() int { return bits.TrailingZeros64(h.bits >> 1) }
 
 // allFail reports whether the run is one that chance does not explain.
 func (h *history) allFail() bool {
-	run := h.run()
-	return run >= failRun && !ByChance(run, h.refused(historyLen), historyLen)
+	run, since := h.run(), historyLen-bits.LeadingZeros64(h.bits) // with the first refusal what is chance may have begun
+	return run >= failRun && !ByChance(run, h.refused(historyLen), max(since, run+fewOthers))
 }
+
+// fewOthers is of how many attempts besides a run chance is judged at least.
+const fewOthers = 30
 
 const failRun = 4 // refusals in a row that can be more than chance
 

@@ -180,8 +180,7 @@ func (p *Pace) sent(now instant) Pass {
 	p.seq++
 	a := Pass{at: now, seq: p.seq, flying: int32(p.InFlight()), heldBy: p.heldBy, probe: p.hold.on, low: p.low(now)}
 	if a.low {
-		p.bet.low.sent++
-		p.endTrial(now)
+		p.sentLow(now)
 	}
 	p.heldBy = byNothing
 	p.cycle.note(&a)

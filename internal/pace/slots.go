@@ -23,8 +23,9 @@ type slots struct {
 	shut   instant // until then none is free, unless an answer ends
 	under  history // of refusals of attempts that the cap had room for
 
-	agreed int  // refusals that speak for them until they are believed in,
-	asked  Pass // and the latest one that was asked
+	agreed int   // refusals that speak for them until they are believed in,
+	asked  Pass  // and the latest one that was asked
+	crowd  crowd // the attempts since the first of them
 
 	trip      float64 // seconds from sending an attempt until its refusal is heard, smoothed; 0 = none yet
 	witnesses witnesses
@@ -84,6 +85,9 @@ func (s *slots) said(seconds float64) {
 func (s *slots) watch(a *Pass) {
 	if s.trip == 0 { // what is out when it arrives could not be told
 		return
+	}
+	if !s.on && s.agreed > 0 {
+		s.crowd.sent[crowdOf(a)]++
 	}
 	enough := s.least
 	if s.on && s.strikes.n > 0 {
@@ -175,15 +179,18 @@ func (p *Pace) slotsExplain(now instant, a *Pass, k kind) bool {
 func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	s := &p.slots
 	if s.agreed == 0 {
-		s.says = k
+		s.says, s.crowd = k, crowd{}
+		s.crowd.sent[crowdOf(a)]++
 	}
 	if k != s.says || p.toldByOthers(k) {
 		return false
 	}
+	s.crowd.refused[crowdOf(a)]++
 	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
 	same := uint64(p.recent.run()) > a.seq-s.asked.seq                 // nothing was accepted since the one before
 	rate := served > manySlots && p.answer.dev < alike*p.answer.mean   // or might as well be
-	if p.answer.mean == 0 || same || rate || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
+	if p.answer.mean == 0 || same || rate || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 ||
+		s.few() && !s.crowd.tells(s.most) {
 		return false
 	}
 	s.on, s.found, s.before, s.under = true, p.seq, p.bet.rate, history{top: p.seq} // the rate was not to blame

@@ -7,6 +7,7 @@ import "math"
 // as before is, it is chance, and going slower does not help.
 type trial struct {
 	on     bool
+	began  instant
 	number int     // of the trials of this bet
 	about  kind    // the refusals that are on trial
 	share  float64 // of attempts that was refused before it,
@@ -18,9 +19,13 @@ const (
 	trials     = 4    // of one bet at most: the last is at a quarter of what was accepted, or less
 	trialRate  = 0.7  // of what was accepted: low enough that a limit refuses none, and calls still go
 	trialLeast = 0.1  // of the rate, or the trial would take too long
+	trialBorne = 0.5  // of what was accepted for a while before the refusals began, for the same reason
+	trialLong  = 20   // s after which it ends with what is likelier,
+	trialFew   = 8    // if so many were sent
 	shareMost  = 0.9  // counts as refused before it: if all were, no share could be far higher
 	spanLeast  = 0.05 // s from the refusal that the bet began with: in less, a few attempts would be any rate
 	lateBy     = 1.5  // times what a refusal takes: attempts sent since may still be refused
+	guessMost  = 0.8  // of what is sent, refused by chance, is made up for at once
 	soonSent   = 256  // attempts after a verdict or a cut in which another one is about the same trouble
 )
 
@@ -41,16 +46,18 @@ func (p *Pace) beginTrial(now instant, a *Pass, k kind) {
 		b.trial.passed = min(b.trial.passed, max(p.accepted.rate(now), credible*v))
 	}
 	b.trial.about = k
-	p.tryAt(now, max(trialRate*b.trial.passed, trialLeast*v))
+	r := max(trialRate*b.trial.passed, trialLeast*v, min(v, trialBorne*b.borne))
+	share, sent := b.lows.share(k)
+	p.tryAt(now, r, share, sent)
 }
 
-// tryAt begins a trial at r attempts per second.
-func (p *Pace) tryAt(now instant, r float64) {
+// tryAt begins a trial at r attempts per second, when a share of those sent was refused.
+func (p *Pace) tryAt(now instant, r, share, sent float64) {
 	b := &p.bet
 	t := &b.trial
 	t.number++
-	t.on, t.share, t.sent = true, min(shareMost, b.low.refused[t.about]/b.low.sent), b.low.sent
-	b.low = sample{}
+	t.on, t.began, t.share, t.sent = true, now, min(shareMost, share), sent
+	b.low, b.lows = sample{}, lows{}
 	p.rate = found(r, 1)
 	p.applyDrained(now)
 	p.rateChanged(now)
@@ -63,13 +70,14 @@ func (p *Pace) endTrial(now instant) {
 		return
 	}
 	v := p.perSecond(now)
-	if b.low.sent < v*lateBy*p.saying || b.undecided() {
+	long := b.low.sent >= trialFew && now.Sub(t.began).Seconds() > trialLong
+	if b.low.sent < v*lateBy*p.saying || b.undecided() && !long {
 		return
 	}
-	switch refused := b.low.refused[t.about]; {
-	case b.worse() > 0 && t.number < trials: // slower and yet worse: it may have been too fast still
-		t.passed = v * (1 - refused/b.low.sent)
-		p.tryAt(now, max(trialRate*t.passed, trialLeast*v))
+	switch share := b.low.refused[t.about] / b.low.sent; {
+	case b.worse() > sure && t.number < trials: // slower and yet worse: it may have been too fast still
+		t.passed = v * (1 - share)
+		p.tryAt(now, max(trialRate*t.passed, trialLeast*v), share, b.low.sent)
 	case b.odds() > 0:
 		p.findChance(now)
 	default:
@@ -77,16 +85,22 @@ func (p *Pace) endTrial(now instant) {
 	}
 }
 
-// findChance ends a trial that says that the refusals are chance.
+// findChance ends a trial that says that the refusals are chance. If no limit had been met
+// before them, none has been met yet.
 func (p *Pace) findChance(now instant) {
-	t, low := p.bet.trial, p.bet.low
+	t, low, guess := p.bet.trial, p.bet.low, p.bet.guess
+	refused, seen := low.refused[t.about], low.sent+t.sent
+	share := max(refused/low.sent, (refused+t.share*t.sent)/seen)
 	r := max(p.perSecond(now), p.bet.rate)
+	if guess { // as many may be accepted as before
+		r = max(r, p.bet.held/(1-min(share, guessMost)))
+	}
 	if p.seq < p.slowed.until { // that, too, was chance
 		r = max(r, p.slowed.from)
 	}
 	p.backAt(r)
-	refused, seen := low.refused[t.about], low.sent+t.sent
-	p.luck[t.about].learn(max(refused/low.sent, (refused+t.share*t.sent)/seen), seen, p.seq)
+	p.rate.searching = p.rate.searching || guess
+	p.luck[t.about].learn(share, seen, p.seq)
 	p.dropBet()
 	p.cycle = cycle{void: true}
 	p.apply(now)
@@ -138,15 +152,16 @@ func (b *bet) undecided() bool {
 		speed += moreByUser
 	}
 	odds, worse := b.odds(), b.worse()
-	return odds > -speed && (odds < chance || worse > -slim && worse < sure)
+	return odds > -speed && (odds < chance || worse > -slim && worse < sure && b.low.sent < worseSent)
 }
 
 const (
 	aboutSame = 0.6  // of the share before is the same share still
 	hardly    = 0.25 // of a share is hardly any of it
 
-	sure       = 3 // twenty to one
-	slim       = 1 // nearly three to one against a far higher share, before it is called the same
-	moreByUser = 3 // more for speed where the user has set one
-	more429    = 1 // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
+	sure       = 3  // twenty to one
+	slim       = 1  // nearly three to one against a far higher share, before it is called the same,
+	worseSent  = 16 // or so many attempts
+	moreByUser = 3  // more for speed where the user has set one
+	more429    = 1  // more for a 429 to be chance, which is not what it says: of many clients one that errs draws the others along
 )

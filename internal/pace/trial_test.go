@@ -314,7 +314,7 @@ func TestPaceSearchesAsFastAsItHears(t *testing.T) {
 func TestPaceCanJudgeATrialBeforeWhichAllWereRefused(t *testing.T) {
 	r := onTrial(20, 20)
 	b := &r.p.bet
-	r.p.tryAt(r.p.at(r.now), 5)
+	r.p.tryAt(r.p.at(r.now), 5, 1, 20)
 	b.low.sent = 30
 	for _, refused := range []float64{0, 15, 30} {
 		b.low.refused[rejection] = refused

@@ -1,0 +1,75 @@
+package steady_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/steadyhttp/steady"
+)
+
+// One or two of three back ends are bad, so that a third or two thirds of all attempts are
+// refused, however slowly they are sent. Going slower does not help then, and few calls a
+// second are few to find that out by.
+func TestRefusalsByChanceDoNotStarveAClientOfFewCalls(t *testing.T) {
+	for _, tt := range []struct {
+		perSecond float64
+		share     float64
+		seeds     uint64
+		most      float64 // of the calls that are lost
+	}{
+		{5, 1.0 / 3, 4, 0.1}, // 0.3 and more where the pace does not find out
+		{20, 2.0 / 3, 1, 0.25},
+	} {
+		t.Run(fmt.Sprintf("%.2f of %v/s", tt.share, tt.perSecond), func(t *testing.T) {
+			calls, lost := 0, 0
+			for _, status := range []int{429, 503, 529} {
+				for seed := range tt.seeds {
+					c, l := byChance(t, status, tt.perSecond, tt.share, seed)
+					calls, lost = calls+c, lost+l
+				}
+			}
+			t.Logf("lost %d of %d calls", lost, calls)
+			if float64(lost) > tt.most*float64(calls) {
+				t.Errorf("lost %d of %d calls, want at most %v of them", lost, calls, tt.most)
+			}
+		})
+	}
+}
+
+// byChance returns how many calls were made in two minutes in which a share of all attempts
+// was refused, and how many of all calls were lost.
+func byChance(t *testing.T, status int, perSecond, share float64, seed uint64) (calls, lost int) {
+	const begins, ends = time.Minute, 3 * time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		arrivals, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+		p := newRuled(func(at time.Duration, _ int) step {
+			if at >= begins && at < ends && luck.Float64() < share {
+				return step{status: status, takes: 30 * ms}
+			}
+			return step{status: 200, takes: 800 * ms}
+		})
+		rt := must(t)(steady.New(steady.WithBase(p)))
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for time.Since(p.start) < ends+30*time.Second {
+			if in := time.Since(p.start); in >= begins && in < ends {
+				calls++
+			}
+			wg.Go(func() {
+				status, err := call(t, rt, t.Context(), question)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || status != 200 {
+					lost++
+				}
+			})
+			time.Sleep(time.Duration(arrivals.ExpFloat64() / perSecond * 1e9))
+		}
+		wg.Wait()
+	})
+	return calls, lost
+}

@@ -1,0 +1,42 @@
+package pace
+
+import "math"
+
+// crowd counts attempts by how many were in flight when they were sent, themselves
+// included, and of which so many were refused. Where few are in flight all refusals agree
+// with a few slots, by chance. But slots refuse those alone that find others there.
+type crowd struct{ sent, refused [fewSlots + 1]float64 }
+
+// crowdOf is the place of a in a crowd.
+func crowdOf(a *Pass) int32 { return min(a.flying, fewSlots) }
+
+const (
+	crowdOdds = 4   // fifty to one that those are refused more often,
+	crowdMost = 0.4 // and at least so many of them: some find that the others have just left
+)
+
+// tells reports whether attempts are refused because n others are there.
+func (c *crowd) tells(n int) bool {
+	var sent, refused [2]float64 // with fewer others, and with as many
+	for i := range c.sent {
+		j := min(1, i/(n+1))
+		sent[j] += c.sent[i]
+		refused[j] += c.refused[i]
+	}
+	share := (refused[0] + refused[1]) / (sent[0] + sent[1])
+	return refused[1] >= crowdMost*sent[1] && refused[1] > share*sent[1] &&
+		ownShare(refused[0], sent[0], share)+ownShare(refused[1], sent[1], share) >= crowdOdds
+}
+
+// ownShare is how much more likely it is, as a logarithm, that so many of those sent are
+// refused if they have a share of their own than if they have the given one.
+func ownShare(refused, sent, share float64) float64 {
+	odds := 0.0
+	if refused > 0 {
+		odds += refused * math.Log(refused/sent/share)
+	}
+	if passed := sent - refused; passed > 0 {
+		odds += passed * math.Log(passed/sent/(1-share))
+	}
+	return odds
+}
