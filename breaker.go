@@ -29,7 +29,7 @@ type breakerConfig struct {
 
 func defaultBreakerConfig() breakerConfig {
 	return breakerConfig{
-		inARow: 5, ratio: 0.5, window: 30 * time.Second, minimum: 20,
+		inARow: 5, ratio: 0.9, window: 30 * time.Second, minimum: 50,
 		openFor: 2 * time.Second, keyer: &keyer{KeyByHost},
 	}
 }
@@ -66,7 +66,8 @@ func TripAfter(n int) BreakerOption {
 
 // TripRatio sets the share of failures that opens the breaker, among all the
 // attempts that ended well or badly within window, once there are minimum of
-// them. The default is half of at least 20 in 30 seconds.
+// them. The default is nine tenths of at least 50 in 30 seconds: where fewer fail at
+// random retries serve more calls than a pause does.
 func TripRatio(ratio float64, window time.Duration, minimum int) BreakerOption {
 	return breakerOption(func(c *breakerConfig) { c.ratio, c.window, c.minimum, c.own = ratio, window, minimum, true })
 }

@@ -34,6 +34,8 @@ type breaker struct {
 	over    overload
 	opened  time.Time // when it last opened
 	probe   *probe    // the one that holds gobreaker's half-open slot
+	before  results   // of late when it last opened,
+	probes  int       // and how many have failed since
 	changes []BreakerChanged
 }
 
@@ -70,8 +72,17 @@ func newBreaker(key string, all *breakerTransport) *breaker {
 
 // begin begins a period. b.mu must be held, unless b is new.
 func (b *breaker) begin(state gobreaker.State) {
+	switch {
+	case state == gobreaker.StateOpen && b.state == gobreaker.StateClosed:
+		b.before, b.probes = b.period.recent(), 0
+	case state == gobreaker.StateOpen:
+		b.probes++
+	}
 	b.state = state
 	b.period = &period{b: b, began: time.Now(), bucket: b.all.cfg.bucket()}
+	if state == gobreaker.StateClosed && b.probes < outageProbes {
+		b.period.before = b.before
+	}
 	b.inARow, b.over.run = 0, 0
 	if state == gobreaker.StateClosed {
 		b.closed.Store(b.period)
@@ -79,6 +90,10 @@ func (b *breaker) begin(state gobreaker.State) {
 		b.closed.Store(nil)
 	}
 }
+
+// outageProbes that failed make an opening an outage: what failed before says nothing of
+// chance.
+const outageProbes = 2
 
 // settings returns what gobreaker is told for b.
 func settings(b *breaker) gobreaker.Settings {

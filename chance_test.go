@@ -13,20 +13,23 @@ import (
 
 // One or two of three back ends are bad, so that a third or two thirds of all attempts are
 // refused, however slowly they are sent. Going slower does not help then, and few calls a
-// second are few to find that out by.
+// second are few to find that out by; nor does it help to send none.
 func TestRefusalsByChanceDoNotStarveAClientOfFewCalls(t *testing.T) {
 	for _, tt := range []struct {
 		perSecond float64
 		share     float64
+		statuses  []int
 		seeds     uint64
 		most      float64 // of the calls that are lost
 	}{
-		{5, 1.0 / 3, 4, 0.1}, // 0.3 and more where the pace does not find out
-		{20, 2.0 / 3, 1, 0.25},
+		{5, 1.0 / 3, []int{429, 503, 529}, 4, 0.1}, // 0.3 and more where the pace does not find out
+		{20, 2.0 / 3, []int{429, 529}, 1, 0.25},
+		{20, 0.5, []int{500}, 2, 0.1},       // 0.7 where the breaker opens for it
+		{100, 1.0 / 3, []int{502}, 1, 0.05}, // 0.7 where the budget is spent for re-sends that help
 	} {
-		t.Run(fmt.Sprintf("%.2f of %v/s", tt.share, tt.perSecond), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%.2f of %v/s, %v", tt.share, tt.perSecond, tt.statuses), func(t *testing.T) {
 			calls, lost := 0, 0
-			for _, status := range []int{429, 503, 529} {
+			for _, status := range tt.statuses {
 				for seed := range tt.seeds {
 					c, l := byChance(t, status, tt.perSecond, tt.share, seed)
 					calls, lost = calls+c, lost+l

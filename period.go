@@ -21,7 +21,16 @@ type period struct {
 	failing atomic.Bool   // a success would end a run of failures. Written with b.mu held
 
 	successes, failures bucketed
+
+	// Both with b.mu held: of the successes that count for chance, how many came before the
+	// first failure, and what counted when the breaker was last closed, if its opening
+	// was no outage.
+	calm   int
+	before results
 }
+
+// results are how many attempts have passed, and how many have failed.
+type results struct{ passed, failed int }
 
 // windowBuckets is into how many parts the window of a breaker is divided.
 const windowBuckets = 10
@@ -31,17 +40,36 @@ func (p *period) age(now time.Time) uint64 { return uint64(max(0, now.Sub(p.bega
 // passed counts a success.
 func (p *period) passed(now time.Time) { p.successes.add(p.age(now)) }
 
-// failed counts a failure.
-func (p *period) failed(now time.Time) { p.failures.add(p.age(now)) }
+// failed counts a failure. b.mu must be held.
+func (p *period) failed(now time.Time) {
+	age := p.age(now)
+	if p.failures.last(chanceBuckets, age) == 0 {
+		p.calm = p.successes.last(chanceBuckets, age)
+	}
+	p.failures.add(age)
+}
+
+// chanceBuckets are this bucket and the one before.
+const chanceBuckets = 2
+
+// recent are the results of the last buckets since the first failure in them, with which
+// what is chance may have begun. b.mu must be held.
+func (p *period) recent() results {
+	age := p.age(time.Now())
+	r := results{max(0, p.successes.last(chanceBuckets, age)-p.calm), p.failures.last(chanceBuckets, age)}
+	if age < chanceBuckets {
+		r.passed += p.before.passed
+		r.failed += p.before.failed
+	}
+	return r
+}
 
 // byChance reports whether so long a run of failures can be chance at the share that
-// failed in this bucket and the one before, where attempts that are not known yet, up
-// to 64, count as passed. It is 5 in a row if no other failed, 8 after a fifth of them
-// and 11 after a quarter.
+// failed of late. Of fewer than 30 others the rest count as passed. It is 5 in a row if
+// no other failed, 8 after a fifth of 60 and 11 after a quarter. b.mu must be held.
 func (p *period) byChance(run int) bool {
-	age := p.age(time.Now())
-	passed, failed := p.successes.last(2, age), p.failures.last(2, age)
-	return pace.ByChance(run, failed, max(passed+failed, 64))
+	r := p.recent()
+	return pace.ByChance(run, r.failed, max(r.passed+r.failed, run+30))
 }
 
 // bucketed counts by buckets, without a lock. Of each the upper half is its age, in

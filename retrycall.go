@@ -88,9 +88,12 @@ func (c *retryCall) send(before *ending) {
 	inner.leave(c.req, c.resp)
 	if c.err == nil && wholeIn(c.resp) != nil { // as it mostly is
 		c.verdict = verdict{outcome: outcomeOK}
-		return
+	} else {
+		c.sent(before)
 	}
-	c.sent(before)
+	if c.attempts > 1 && c.verdict.outcome == outcomeOK {
+		c.refund() // the re-send has helped
+	}
 }
 
 // sent judges the attempt that has been made, after the one that ended in before.
