@@ -57,8 +57,9 @@ func (c *breakerConfig) validate() error {
 
 // TripAfter sets how many failures in a row open the breaker. The default is 5
 // where hardly any other attempt has failed in the last seconds, and else as many
-// as chance brings once in a million attempts: 8 where a fifth of the others have
-// failed, 11 where a quarter have, since retries help there and a pause does not.
+// as chance brings once in a million attempts at the share that has failed since the
+// first of them did: 9 where that is a fifth of the others, 11 where it is a quarter,
+// since retries help there and a pause does not.
 // An n that is set holds whatever the others did.
 func TripAfter(n int) BreakerOption {
 	return breakerOption(func(c *breakerConfig) { c.inARow, c.own = n, true })
@@ -66,8 +67,8 @@ func TripAfter(n int) BreakerOption {
 
 // TripRatio sets the share of failures that opens the breaker, among all the
 // attempts that ended well or badly within window, once there are minimum of
-// them. The default is nine tenths of at least 50 in 30 seconds: where fewer fail at
-// random retries serve more calls than a pause does.
+// them. The default is nine tenths of at least 50 in 30 seconds: where fewer fail, at
+// random, retries serve more calls than a pause does.
 func TripRatio(ratio float64, window time.Duration, minimum int) BreakerOption {
 	return breakerOption(func(c *breakerConfig) { c.ratio, c.window, c.minimum, c.own = ratio, window, minimum, true })
 }

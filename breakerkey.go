@@ -34,8 +34,8 @@ type breaker struct {
 	over    overload
 	opened  time.Time // when it last opened
 	probe   *probe    // the one that holds gobreaker's half-open slot
-	before  results   // of late when it last opened,
-	probes  int       // and how many have failed since
+	before  results   // what counted for chance when it last opened from closed,
+	failed  int       // and how many probes have failed since
 	changes []BreakerChanged
 }
 
@@ -70,18 +70,19 @@ func newBreaker(key string, all *breakerTransport) *breaker {
 	return b
 }
 
-// begin begins a period. b.mu must be held, unless b is new.
+// begin begins a period, and carries over what counts for chance if the breaker closes
+// after an opening for no outage. b.mu must be held, unless b is new.
 func (b *breaker) begin(state gobreaker.State) {
 	switch {
 	case state == gobreaker.StateOpen && b.state == gobreaker.StateClosed:
-		b.before, b.probes = b.period.recent(), 0
+		b.before, b.failed = b.period.recent(), 0
 	case state == gobreaker.StateOpen:
-		b.probes++
+		b.failed++
 	}
 	b.state = state
 	b.period = &period{b: b, began: time.Now(), bucket: b.all.cfg.bucket()}
-	if state == gobreaker.StateClosed && b.probes < outageProbes {
-		b.period.before = b.before
+	if state == gobreaker.StateClosed && b.failed < outageProbes {
+		b.period.carried = b.before
 	}
 	b.inARow, b.over.run = 0, 0
 	if state == gobreaker.StateClosed {

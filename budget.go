@@ -7,7 +7,7 @@ import (
 )
 
 // budget bounds the re-sends of a key, so that retries cannot multiply the load
-// of a provider that is in trouble. Only re-sends pay. It is Finagle's: each
+// of a provider that is in trouble. Only re-sends pay. The figures are Finagle's: each
 // call earns a share of a re-send, and there are some per second besides.
 type budget struct {
 	ratio     float64 // earned by each call
@@ -35,8 +35,8 @@ func (b *budget) most() float64 { return max(10, budgetFor*b.perSecond) }
 // earn counts a call.
 func (b *budget) earn() { b.calls.Add(1) }
 
-// refund gives back what a re-send has cost that turned out to be no load of
-// that kind.
+// refund gives back what a re-send has cost that was answered, well or declined, or was
+// never sent.
 func (b *budget) refund() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

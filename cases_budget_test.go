@@ -78,7 +78,7 @@ func TestBU1_TheBudgetFillsUpAgainAndOnlyRetriesPay(t *testing.T) {
 	})
 }
 
-func TestBU1_WhatIsNoSignOfOverloadIsRefunded(t *testing.T) {
+func TestBU1_WhatIsAnsweredIsRefunded(t *testing.T) {
 	for status, want := range map[int]float64{404: 10, 400: 10, 401: 10, 200: 10, 503: 9, 429: 9} {
 		synctest.Test(t, func(t *testing.T) {
 			rt := budgetStack(t, play(step{status: 503}, step{status: status}), 0)

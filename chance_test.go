@@ -14,7 +14,7 @@ import (
 // One or two of three back ends are bad, so that a third or two thirds of all attempts are
 // refused, however slowly they are sent. Going slower does not help then, and few calls a
 // second are few to find that out by; nor does it help to send none.
-func TestRefusalsByChanceDoNotStarveAClientOfFewCalls(t *testing.T) {
+func TestFailuresAtRandomDoNotStarveCalls(t *testing.T) {
 	for _, tt := range []struct {
 		perSecond float64
 		share     float64
@@ -31,7 +31,7 @@ func TestRefusalsByChanceDoNotStarveAClientOfFewCalls(t *testing.T) {
 			calls, lost := 0, 0
 			for _, status := range tt.statuses {
 				for seed := range tt.seeds {
-					c, l := byChance(t, status, tt.perSecond, tt.share, seed)
+					c, l := lostAtRandom(t, status, tt.perSecond, tt.share, seed)
 					calls, lost = calls+c, lost+l
 				}
 			}
@@ -43,9 +43,9 @@ func TestRefusalsByChanceDoNotStarveAClientOfFewCalls(t *testing.T) {
 	}
 }
 
-// byChance returns how many calls were made in two minutes in which a share of all attempts
+// lostAtRandom returns how many calls were made in two minutes in which a share of all attempts
 // was refused, and how many of all calls were lost.
-func byChance(t *testing.T, status int, perSecond, share float64, seed uint64) (calls, lost int) {
+func lostAtRandom(t *testing.T, status int, perSecond, share float64, seed uint64) (calls, lost int) {
 	const begins, ends = time.Minute, 3 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		arrivals, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
@@ -63,10 +63,10 @@ func byChance(t *testing.T, status int, perSecond, share float64, seed uint64) (
 				calls++
 			}
 			wg.Go(func() {
-				status, err := call(t, rt, t.Context(), question)
+				got, err := call(t, rt, t.Context(), question)
 				mu.Lock()
 				defer mu.Unlock()
-				if err != nil || status != 200 {
+				if err != nil || got != 200 {
 					lost++
 				}
 			})
@@ -75,4 +75,34 @@ func byChance(t *testing.T, status int, perSecond, share float64, seed uint64) (
 		wg.Wait()
 	})
 	return calls, lost
+}
+
+// A brown-out that goes on hides no outage that follows: what passed during it counts.
+func TestAnOutageAfterALongBrownOutOpensTheBreakerSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent, failed := 0, 0
+		base := newRuled(func(at time.Duration, _ int) step {
+			sent++
+			if at > 6*time.Second && sent%5 == 0 || at > 36*time.Second {
+				failed++
+				return step{status: 500}
+			}
+			return step{status: 200}
+		})
+		rt := steady.Chain(base, steady.Breaker())
+		for time.Since(base.start) < 36*time.Second {
+			if _, err := call(t, rt, t.Context(), question); err != nil {
+				t.Fatal("open during the brown-out")
+			}
+			time.Sleep(10 * ms)
+		}
+		failed = 0
+		for range 20 {
+			time.Sleep(10 * ms)
+			call(t, rt, t.Context(), question) //nolint:errcheck // how many were sent is asked
+		}
+		if failed > 10 {
+			t.Errorf("%d failures in a row until the breaker opened, want 9 where a fifth of the others fail", failed)
+		}
+	})
 }

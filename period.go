@@ -22,11 +22,11 @@ type period struct {
 
 	successes, failures bucketed
 
-	// Both with b.mu held: of the successes that count for chance, how many came before the
-	// first failure, and what counted when the breaker was last closed, if its opening
-	// was no outage.
-	calm   int
-	before results
+	// With b.mu held: the bucket of the first failure for a while and how many had passed
+	// in it before, and what counted before the breaker opened, if that was for no outage.
+	first        uint64
+	passedBefore int
+	carried      results
 }
 
 // results are how many attempts have passed, and how many have failed.
@@ -44,7 +44,7 @@ func (p *period) passed(now time.Time) { p.successes.add(p.age(now)) }
 func (p *period) failed(now time.Time) {
 	age := p.age(now)
 	if p.failures.last(chanceBuckets, age) == 0 {
-		p.calm = p.successes.last(chanceBuckets, age)
+		p.first, p.passedBefore = age, p.successes.last(1, age)
 	}
 	p.failures.add(age)
 }
@@ -56,20 +56,23 @@ const chanceBuckets = 2
 // what is chance may have begun. b.mu must be held.
 func (p *period) recent() results {
 	age := p.age(time.Now())
-	r := results{max(0, p.successes.last(chanceBuckets, age)-p.calm), p.failures.last(chanceBuckets, age)}
+	r := results{p.successes.last(min(chanceBuckets, age-p.first+1), age), p.failures.last(chanceBuckets, age)}
+	if age < p.first+chanceBuckets {
+		r.passed -= p.passedBefore
+	}
 	if age < chanceBuckets {
-		r.passed += p.before.passed
-		r.failed += p.before.failed
+		r.passed += p.carried.passed
+		r.failed += p.carried.failed
 	}
 	return r
 }
 
 // byChance reports whether so long a run of failures can be chance at the share that
-// failed of late. Of fewer than 30 others the rest count as passed. It is 5 in a row if
-// no other failed, 8 after a fifth of 60 and 11 after a quarter. b.mu must be held.
+// failed of late. It is 5 in a row if no other failed, 9 after a fifth of 60 and 11 after
+// a quarter. b.mu must be held.
 func (p *period) byChance(run int) bool {
 	r := p.recent()
-	return pace.ByChance(run, r.failed, max(r.passed+r.failed, run+30))
+	return pace.ByChance(run, r.failed, r.passed+r.failed)
 }
 
 // bucketed counts by buckets, without a lock. Of each the upper half is its age, in

@@ -2,20 +2,36 @@ package pace
 
 import "math"
 
-// crowd counts attempts by how many were in flight when they were sent, themselves
-// included, and of which so many were refused. Where few are in flight all refusals agree
-// with a few slots, by chance. But slots refuse those alone that find others there.
-type crowd struct{ sent, refused [fewSlots + 1]float64 }
+// crowd counts the attempts from one on, and those of them that were refused, by how many
+// were in flight when they were sent. Where few are in flight any refusals agree with a few
+// slots. But slots refuse only those that find others there.
+type crowd struct {
+	from          uint64
+	sent, refused [fewSlots + 1]float64
+}
 
-// crowdOf is the place of a in a crowd.
-func crowdOf(a *Pass) int32 { return min(a.flying, fewSlots) }
+// newCrowd is the crowd whose first attempt is a.
+func newCrowd(a *Pass) crowd {
+	c := crowd{from: a.seq}
+	c.add(a)
+	return c
+}
+
+func (c *crowd) add(a *Pass) { c.sent[min(a.flying, fewSlots)]++ }
+
+// refuse takes the refusal of a.
+func (c *crowd) refuse(a *Pass) {
+	if a.seq >= c.from {
+		c.refused[min(a.flying, fewSlots)]++
+	}
+}
 
 const (
 	crowdOdds = 4   // fifty to one that those are refused more often,
 	crowdMost = 0.4 // and at least so many of them: some find that the others have just left
 )
 
-// tells reports whether attempts are refused because n others are there.
+// tells reports whether attempts are refused because n others are there (a G-test).
 func (c *crowd) tells(n int) bool {
 	var sent, refused [2]float64 // with fewer others, and with as many
 	for i := range c.sent {

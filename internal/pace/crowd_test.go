@@ -26,9 +26,9 @@ func TestACrowdTellsSlotsFromChance(t *testing.T) {
 			if a.flying > 2 {
 				share = tt.full
 			}
-			c.sent[crowdOf(a)]++
+			c.add(a)
 			if luck.Float64() < share {
-				c.refused[crowdOf(a)]++
+				c.refuse(a)
 			}
 		}
 		if got := c.tells(2); got != tt.tells {

@@ -21,8 +21,9 @@ func (c *change) since(a *Pass) bool { return a.seq > c.after && a.at.After(c.ca
 // what was accepted since the refusals began says so. Every attempt sent before a has
 // been refused by now or it never will be. No cut goes below deepest, since refused
 // attempts may cost capacity, and then less is accepted than could be. Only where far
-// more is sent than is accepted does it go deeper, to farBeyond times that. Nor does any go
-// below what a trial would send: if refusals go on there it is time for one.
+// more is sent than is accepted does it go deeper, to farBeyond times that. Nor does what
+// was accepted since lead below trialRate of what was accepted for a while before: if
+// refusals go on there it is time for a trial.
 func (p *Pace) cut(now instant, a *Pass, k kind) {
 	v := p.perSecond(now)
 	p.hold.ramped = false
@@ -32,7 +33,7 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 	if first && p.recent.clean() >= cleanRun { // what was accepted until now is what we asked for
 		p.bet.renew(p.newBet(now, a, k))
 	}
-	if first {
+	if first { // it has been up to v, and is refused there
 		p.bet.borne = min(p.bet.borne, v)
 	}
 	measured := max(p.bet.measured(a), min(deepest*v, farBeyond*p.accepted.rate(now)), trialRate*p.bet.borne)

@@ -13,7 +13,7 @@ type limit struct {
 	step      float64 // how far below the base it starts
 	t         float64 // where on its way it is: 0 at the start, 1 back at the base
 	searching bool    // it was never met: the base doubles instead
-	guess     bool    // it was not met either: what was may have been chance or an outage
+	guess     bool    // it may never have been met: that may have been chance or an outage
 	back      float64 // where it leads after the base, for it held there before; 0 if that is not known
 }
 

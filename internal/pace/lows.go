@@ -20,8 +20,8 @@ type suspicion struct {
 	refused float64 // since it began
 }
 
-// What is refused below the limit because of our speed, and what by chance at the least
-// share that is worth a trial.
+// The two shares that are told apart: what our speed has refused below the limit, and what
+// chance has. Above 9.5 % the odds grow.
 const (
 	speedShare  = 0.04
 	chanceShare = 0.18
@@ -34,9 +34,9 @@ var (
 
 // Where these odds are reached a trial is due.
 const (
-	trialOdds = 5  // 150 to 1, for as often as one looks,
-	trialSent = 16 // if so many were sent: of fewer no share can be told,
-	plainOdds = 9  // but where nearly all are refused
+	trialOdds = 4.5 // 90 to 1, for as often as one looks,
+	trialSent = 16  // if so many were sent: of fewer no share can be told,
+	plainOdds = 9   // or so plain, whatever was sent: seven refusals at least
 )
 
 // refuse takes the refusal, of a kind, of the latest attempt of l or of one shortly before.
@@ -54,8 +54,8 @@ func (l *lows) refuse(k kind) {
 // share is the part of the attempts that was refused since the suspicion of k began, and
 // of how many that is.
 func (l *lows) share(k kind) (share, sent float64) {
-	sent = l.sent - l.by[k].from
-	return l.by[k].refused / sent, sent
+	sent = max(1, l.sent-l.by[k].from)
+	return min(1, l.by[k].refused/sent), sent // refused ones may have been sent before the first that counts
 }
 
 // suspicious reports whether a trial is due, to find out whether refusals of a kind are

@@ -135,21 +135,26 @@ func (h *history) clean() int { return bits.TrailingZeros64(h.bits >> 1) }
 
 // allFail reports whether the run is one that chance does not explain.
 func (h *history) allFail() bool {
-	run, since := h.run(), historyLen-bits.LeadingZeros64(h.bits) // with the first refusal what is chance may have begun
-	return run >= failRun && !ByChance(run, h.refused(historyLen), max(since, run+fewOthers))
+	run := h.run()
+	return run >= failRun && !ByChance(run, h.refused(historyLen), h.sinceFirst())
 }
 
-// fewOthers is of how many attempts besides a run chance is judged at least.
-const fewOthers = 30
+// sinceFirst is how many of the remembered attempts were sent since the first refused one,
+// with which what is chance may have begun.
+func (h *history) sinceFirst() int { return historyLen - bits.LeadingZeros64(h.bits) }
 
 const failRun = 4 // refusals in a row that can be more than chance
+
+// fewOthers besides a run are the least of which a share is judged: of fewer the rest count
+// as passed.
+const fewOthers = 30
 
 // ByChance reports whether chance explains a run of failures at the end of so many
 // attempts: at the share of the others that failed, one as long comes more often than
 // about once in a million attempts. Of 64 attempts it does not explain 4 in a row if no
 // other failed, 9 if ten others did, or 16 if twenty did.
 func ByChance(run, failed, attempts int) bool {
-	share := float64(max(0, failed-run)+1) / float64(max(0, attempts-run)+2)
+	share := float64(max(0, failed-run)+1) / float64(max(fewOthers, attempts-run)+2)
 	return float64(run)*math.Log(share) >= -13.8 // the logarithm of 1e-6
 }
 

@@ -87,7 +87,7 @@ func (s *slots) watch(a *Pass) {
 		return
 	}
 	if !s.on && s.agreed > 0 {
-		s.crowd.sent[crowdOf(a)]++
+		s.crowd.add(a)
 	}
 	enough := s.least
 	if s.on && s.strikes.n > 0 {
@@ -179,13 +179,12 @@ func (p *Pace) slotsExplain(now instant, a *Pass, k kind) bool {
 func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	s := &p.slots
 	if s.agreed == 0 {
-		s.says, s.crowd = k, crowd{}
-		s.crowd.sent[crowdOf(a)]++
+		s.says, s.crowd = k, newCrowd(a)
 	}
 	if k != s.says || p.toldByOthers(k) {
 		return false
 	}
-	s.crowd.refused[crowdOf(a)]++
+	s.crowd.refuse(a)
 	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
 	same := uint64(p.recent.run()) > a.seq-s.asked.seq                 // nothing was accepted since the one before
 	rate := served > manySlots && p.answer.dev < alike*p.answer.mean   // or might as well be

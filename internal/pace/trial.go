@@ -3,7 +3,7 @@ package pace
 import "math"
 
 // trial finds out what the refusals of a bet are about: for a while we send clearly
-// less than was accepted. If it is our speed, none is refused now; if as large a share
+// less than was accepted, if need be half of what was before them. If it is our speed, none is refused now; if as large a share
 // as before is, it is chance, and going slower does not help.
 type trial struct {
 	on     bool
@@ -99,7 +99,9 @@ func (p *Pace) findChance(now instant) {
 		r = max(r, p.slowed.from)
 	}
 	p.backAt(r)
-	p.rate.searching = p.rate.searching || guess
+	if guess {
+		p.rate.searching = true
+	}
 	p.luck[t.about].learn(share, seen, p.seq)
 	p.dropBet()
 	p.cycle = cycle{void: true}
