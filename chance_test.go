@@ -83,7 +83,7 @@ func TestAnOutageAfterALongBrownOutOpensTheBreakerSoon(t *testing.T) {
 		sent, failed := 0, 0
 		base := newRuled(func(at time.Duration, _ int) step {
 			sent++
-			if at > 6*time.Second && sent%5 == 0 || at > 36*time.Second {
+			if at > 5900*ms && sent%5 == 0 || at > 36*time.Second {
 				failed++
 				return step{status: 500}
 			}
