@@ -29,7 +29,7 @@ type breakerConfig struct {
 
 func defaultBreakerConfig() breakerConfig {
 	return breakerConfig{
-		inARow: 5, ratio: 0.9, window: 30 * time.Second, minimum: 50,
+		inARow: 5, ratio: 0.5, window: 30 * time.Second, minimum: 20,
 		openFor: 2 * time.Second, keyer: &keyer{KeyByHost},
 	}
 }
@@ -67,8 +67,9 @@ func TripAfter(n int) BreakerOption {
 
 // TripRatio sets the share of failures that opens the breaker, among all the
 // attempts that ended well or badly within window, once there are minimum of
-// them. The default is nine tenths of at least 50 in 30 seconds: where fewer fail, at
-// random, retries serve more calls than a pause does.
+// them. The default is half of at least 20 in 30 seconds. If as many fail right after
+// such a pause it becomes nine tenths, until fewer than a quarter fail: they fail at
+// random then, and retries serve more calls than pauses do. A ratio that is set holds.
 func TripRatio(ratio float64, window time.Duration, minimum int) BreakerOption {
 	return breakerOption(func(c *breakerConfig) { c.ratio, c.window, c.minimum, c.own = ratio, window, minimum, true })
 }

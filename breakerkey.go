@@ -36,6 +36,7 @@ type breaker struct {
 	probe   *probe    // the one that holds gobreaker's half-open slot
 	before  results   // what counted for chance when it last opened from closed,
 	failed  int       // and how many probes have failed since
+	vain    bool      // opening for the ratio has not helped
 	changes []BreakerChanged
 }
 
@@ -231,8 +232,26 @@ func (b *breaker) trips(n gobreaker.Counts) bool {
 	c := &b.all.cfg
 	judged := b.period.successes.last(windowBuckets, b.period.age(time.Now())) + int(n.TotalFailures)
 	return b.inARow >= c.inARow && (c.own || !b.period.byChance(b.inARow)) ||
-		judged >= c.minimum && float64(n.TotalFailures) >= c.ratio*float64(judged)
+		judged >= c.minimum && b.tooMany(float64(n.TotalFailures)/float64(judged), judged)
 }
+
+// tooMany reports whether a share of the attempts judged has failed for which the breaker
+// opens. By default it asks whether that helps: if as many fail right after an opening
+// that was no outage, they do so at random, and only where nearly all fail it opens again.
+func (b *breaker) tooMany(share float64, judged int) bool {
+	c := &b.all.cfg
+	switch {
+	case c.own:
+		return share >= c.ratio
+	case share < c.ratio/2:
+		b.vain = false
+	case share >= c.ratio && judged < 2*c.minimum && b.period.carried.failed > 0:
+		b.vain = true
+	}
+	return share >= c.ratio && !b.vain || share >= nearlyAll
+}
+
+const nearlyAll = 0.9 // of what fails at random more is more than retries repair
 
 // changed is gobreaker's OnStateChange. It is called with both locks held, so
 // the observer hears of it later.
