@@ -19,15 +19,8 @@ type bet struct {
 	guess  bool    // no limit had been met, but for what may be chance or an outage
 	undo   limit   // before the first cut since the rate was last back at the limit
 
-	lows  lows   // what was sent below the place where the limit was found, and in a trial
-	low   sample // instead
+	lows  lows // what was sent below the place where the limit was found, before a trial
 	trial trial
-}
-
-// sample is a number of attempts, and how many of them were refused, by kind.
-type sample struct {
-	sent    float64
-	refused [kinds]float64
 }
 
 const (
@@ -42,12 +35,12 @@ const (
 // low reports whether we send less than where the limit was found.
 func (p *Pace) low(now instant) bool {
 	return now.After(p.changed.calm) &&
-		(p.bet.trial.on || p.free() || !p.rate.searching && p.wellBack() && !p.farAbove(now))
+		(p.bet.trial.on || p.free() || !p.rate.searching && p.wellBelow() && !p.farAbove(now))
 }
 
-// wellBack reports whether the rate is well below where the limit was found, or what was
+// wellBelow reports whether the rate is well below where the limit was found, or what was
 // accepted before the refusals began.
-func (p *Pace) wellBack() bool {
+func (p *Pace) wellBelow() bool {
 	return p.rate.t < lowUntil || p.rate.value() < wellLow*p.bet.borne
 }
 
@@ -57,7 +50,7 @@ func (p *Pace) sentLow(now instant) {
 		p.bet.lows.sent++
 		return
 	}
-	p.bet.low.sent++
+	p.bet.trial.tried++
 	p.endTrial(now)
 }
 
@@ -131,8 +124,8 @@ func (p *Pace) count(a *Pass, k kind) {
 	case !a.low:
 	case !b.trial.on:
 		b.lows.refuse(k)
-	case a.seq > p.changed.after:
-		b.low.refused[k]++
+	case a.seq > p.changed.after && k == b.trial.about:
+		b.trial.refused++
 	}
 }
 

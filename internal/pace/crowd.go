@@ -1,7 +1,5 @@
 package pace
 
-import "math"
-
 // crowd counts the attempts from one on, and those of them that were refused, by how many
 // were in flight when they were sent. Where few are in flight any refusals agree with a few
 // slots. But slots refuse only those that find others there.
@@ -39,20 +37,9 @@ func (c *crowd) tells(n int) bool {
 		sent[j] += c.sent[i]
 		refused[j] += c.refused[i]
 	}
-	share := (refused[0] + refused[1]) / (sent[0] + sent[1])
-	return refused[1] >= crowdMost*sent[1] && refused[1] > share*sent[1] &&
-		ownShare(refused[0], sent[0], share)+ownShare(refused[1], sent[1], share) >= crowdOdds
-}
-
-// ownShare is how much more likely it is, as a logarithm, that so many of those sent are
-// refused if they have a share of their own than if they have the given one.
-func ownShare(refused, sent, share float64) float64 {
-	odds := 0.0
-	if refused > 0 {
-		odds += refused * math.Log(refused/sent/share)
+	share, own := (refused[0]+refused[1])/(sent[0]+sent[1]), 0.0
+	for j := range sent {
+		own += likelier(refused[j], sent[j], refused[j]/sent[j], share)
 	}
-	if passed := sent - refused; passed > 0 {
-		odds += passed * math.Log(passed/sent/(1-share))
-	}
-	return odds
+	return refused[1] >= crowdMost*sent[1] && refused[1] > share*sent[1] && own >= crowdOdds
 }

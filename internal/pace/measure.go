@@ -158,6 +158,19 @@ func ByChance(run, failed, attempts int) bool {
 	return float64(run)*math.Log(share) >= -13.8 // the logarithm of 1e-6
 }
 
+// likelier is how much more likely it is, as a logarithm, that so many of those sent are
+// refused if the share a of all is than if b is.
+func likelier(refused, sent, a, b float64) float64 {
+	odds := 0.0
+	if refused != 0 {
+		odds += refused * math.Log(a/b)
+	}
+	if passed := sent - refused; passed != 0 {
+		odds += passed * math.Log((1-a)/(1-b))
+	}
+	return odds
+}
+
 // refused is how many of the last n attempts were refused.
 func (h *history) refused(n int) int { return bits.OnesCount64(h.bits << (historyLen - n)) }
 

@@ -307,7 +307,7 @@ func TestPaceComesBackAfterATrialThroughAnOutage(t *testing.T) {
 	p := r.p
 	p.bet = bet{
 		on: true, from: Pass{seq: p.seq}, rate: 45, held: 45, proven: true,
-		low: sample{sent: 40}, trial: trial{on: true, number: 1, about: rejection, share: 0.4, passed: 9},
+		trial: trial{on: true, number: 1, about: rejection, share: 0.4, passed: 9, tried: 40},
 	}
 	p.changed = change{after: p.seq}
 	p.rate = found(7, 0)

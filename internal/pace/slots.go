@@ -188,8 +188,7 @@ func (p *Pace) findSlots(now instant, a *Pass, k kind, served int) bool {
 	apart := max(p.settle(), time.Duration(p.answer.mean/apartOf*1e9)) // so long that the number could have changed
 	same := uint64(p.recent.run()) > a.seq-s.asked.seq                 // nothing was accepted since the one before
 	rate := served > manySlots && p.answer.dev < alike*p.answer.mean   // or might as well be
-	if p.answer.mean == 0 || same || rate || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 ||
-		s.few() && !s.crowd.tells(s.most) {
+	if p.answer.mean == 0 || same || rate || !s.agree(a, served, apart) || p.recent.refused(16) > tooManyOf16 {
 		return false
 	}
 	s.on, s.found, s.before, s.under = true, p.seq, p.bet.rate, history{top: p.seq} // the rate was not to blame
@@ -241,7 +240,8 @@ func (p *Pace) refusedForSlots(now instant, a *Pass, served int) bool {
 
 // agree reports whether refusals and acceptances agree that it is slots: enough
 // refusals came when as many were served, and as many but no more were accepted
-// meanwhile, give or take a fifth. Refusals that are not apart in time do not count.
+// meanwhile, give or take a fifth. Refusals that are not apart in time do not count. With
+// a few slots all agree, so that the crowd has to tell.
 func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 	if a.at.Sub(s.asked.at) <= apart {
 		return false
@@ -256,7 +256,8 @@ func (s *slots) agree(a *Pass, served int, apart time.Duration) bool {
 	}
 	s.most = max(s.most, served)
 	s.agreed++
-	return s.agreed >= agreeing<<min(s.doubt.wrong, agreeMost) && 10*s.least >= 8*s.most
+	return s.agreed >= agreeing<<min(s.doubt.wrong, agreeMost) && 10*s.least >= 8*s.most &&
+		(!s.few() || s.crowd.tells(s.most))
 }
 
 // strike takes a refusal with fewer served than there are slots, and reports whether it

@@ -1,10 +1,11 @@
 package pace
 
-import "math"
+import "time"
 
 // trial finds out what the refusals of a bet are about: for a while we send clearly
-// less than was accepted, if need be half of what was before them. If it is our speed, none is refused now; if as large a share
-// as before is, it is chance, and going slower does not help.
+// less than was accepted, if need be half of what was before them. If it is our speed,
+// none is refused now; if as large a share as before is, it is chance, and going slower
+// does not help.
 type trial struct {
 	on     bool
 	began  instant
@@ -13,6 +14,8 @@ type trial struct {
 	share  float64 // of attempts that was refused before it,
 	sent   float64 // of so many,
 	passed float64 // and how many per second were accepted
+
+	tried, refused float64 // attempts in it
 }
 
 const (
@@ -20,13 +23,14 @@ const (
 	trialRate  = 0.7  // of what was accepted: low enough that a limit refuses none, and calls still go
 	trialLeast = 0.1  // of the rate, or the trial would take too long
 	trialBorne = 0.5  // of what was accepted for a while before the refusals began, for the same reason
-	trialLong  = 20   // s after which it ends with what is likelier,
-	trialFew   = 8    // if so many were sent
+	trialFew   = 8    // attempts after which it may end with what is likelier, if it lasts for trialLong
 	shareMost  = 0.9  // counts as refused before it: if all were, no share could be far higher
 	spanLeast  = 0.05 // s from the refusal that the bet began with: in less, a few attempts would be any rate
 	lateBy     = 1.5  // times what a refusal takes: attempts sent since may still be refused
 	guessMost  = 0.8  // of what is sent, refused by chance, is made up for at once
 	soonSent   = 256  // attempts after a verdict or a cut in which another one is about the same trouble
+
+	trialLong = 20 * time.Second
 )
 
 // slowed is the rate from which a trial has brought us down. A trial may err: if soon
@@ -57,7 +61,7 @@ func (p *Pace) tryAt(now instant, r, share, sent float64) {
 	t := &b.trial
 	t.number++
 	t.on, t.began, t.share, t.sent = true, now, min(shareMost, share), sent
-	b.low, b.lows = sample{}, lows{}
+	t.tried, t.refused, b.lows = 0, 0, lows{}
 	p.rate = found(r, 1)
 	p.applyDrained(now)
 	p.rateChanged(now)
@@ -66,19 +70,16 @@ func (p *Pace) tryAt(now instant, r, share, sent float64) {
 // endTrial decides, once enough attempts of the trial have been sent and settled.
 func (p *Pace) endTrial(now instant) {
 	b, t := &p.bet, &p.bet.trial
-	if !t.on {
-		return
-	}
 	v := p.perSecond(now)
-	long := b.low.sent >= trialFew && now.Sub(t.began).Seconds() > trialLong
-	if b.low.sent < v*lateBy*p.saying || b.undecided() && !long {
+	long := t.tried >= trialFew && now.Sub(t.began) > trialLong
+	if t.tried < v*lateBy*p.saying || b.undecided() && !long {
 		return
 	}
-	switch share := b.low.refused[t.about] / b.low.sent; {
-	case b.worse() > sure && t.number < trials: // slower and yet worse: it may have been too fast still
+	switch share := t.refused / t.tried; {
+	case t.worse() > sure && t.number < trials: // slower and yet worse: it may have been too fast still
 		t.passed = v * (1 - share)
-		p.tryAt(now, max(trialRate*t.passed, trialLeast*v), share, b.low.sent)
-	case b.odds() > 0:
+		p.tryAt(now, max(trialRate*t.passed, trialLeast*v), share, t.tried)
+	case t.odds() > 0:
 		p.findChance(now)
 	default:
 		p.findSpeed(now)
@@ -88,9 +89,9 @@ func (p *Pace) endTrial(now instant) {
 // findChance ends a trial that says that the refusals are chance. If no limit had been met
 // before them, none has been met yet.
 func (p *Pace) findChance(now instant) {
-	t, low, guess := p.bet.trial, p.bet.low, p.bet.guess
-	refused, seen := low.refused[t.about], low.sent+t.sent
-	share := max(refused/low.sent, (refused+t.share*t.sent)/seen)
+	t, guess := p.bet.trial, p.bet.guess
+	seen := t.tried + t.sent
+	share := max(t.refused/t.tried, (t.refused+t.share*t.sent)/seen)
 	r := max(p.perSecond(now), p.bet.rate)
 	if guess { // as many may be accepted as before
 		r = max(r, p.bet.held/(1-min(share, guessMost)))
@@ -130,18 +131,13 @@ func (p *Pace) findSpeed(now instant) {
 
 // worse is how much more likely, as a logarithm, what the trial has shown is if the
 // share is far higher now than before than if it is the same.
-func (b *bet) worse() float64 {
-	refused, share := b.low.refused[b.trial.about], b.trial.share
-	more := (1 + share) / 2
-	return refused*math.Log(more/share) + (b.low.sent-refused)*math.Log((1-more)/(1-share))
-}
+func (t *trial) worse() float64 { return likelier(t.refused, t.tried, (1+t.share)/2, t.share) }
 
 // odds is how much more likely, as a logarithm, what the trial has shown is if the
 // share is about the same as before than if hardly any is refused now.
-func (b *bet) odds() float64 {
-	refused, share := b.low.refused[b.trial.about], aboutSame*b.trial.share
-	few := hardly * share
-	return refused*math.Log(share/few) + (b.low.sent-refused)*math.Log((1-share)/(1-few))
+func (t *trial) odds() float64 {
+	share := aboutSame * t.share
+	return likelier(t.refused, t.tried, share, hardly*share)
 }
 
 // undecided reports whether the odds are for neither yet.
@@ -153,8 +149,8 @@ func (b *bet) undecided() bool {
 	if b.byUser {
 		speed += moreByUser
 	}
-	odds, worse := b.odds(), b.worse()
-	return odds > -speed && (odds < chance || worse > -slim && worse < sure && b.low.sent < worseSent)
+	odds, worse := b.trial.odds(), b.trial.worse()
+	return odds > -speed && (odds < chance || worse > -slim && worse < sure && b.trial.tried < worseSent)
 }
 
 const (

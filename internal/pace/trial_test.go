@@ -52,9 +52,8 @@ func onTrial(sent, refused float64) *rig {
 	p := r.p
 	p.bet = bet{
 		on: true, from: Pass{seq: p.seq}, last: p.seq, rate: 45, held: 45, proven: true,
-		low: sample{sent: sent}, trial: trial{on: true, number: 1, about: rejection, share: 0.2, passed: 9},
+		trial: trial{on: true, number: 1, about: rejection, share: 0.2, passed: 9, tried: sent, refused: refused},
 	}
-	p.bet.low.refused[rejection] = refused
 	p.rate = found(7, 1)
 	p.changed = change{after: p.seq}
 	return r
@@ -313,12 +312,12 @@ func TestPaceSearchesAsFastAsItHears(t *testing.T) {
 
 func TestPaceCanJudgeATrialBeforeWhichAllWereRefused(t *testing.T) {
 	r := onTrial(20, 20)
-	b := &r.p.bet
+	trial := &r.p.bet.trial
 	r.p.tryAt(r.p.at(r.now), 5, 1, 20)
-	b.low.sent = 30
+	trial.tried = 30
 	for _, refused := range []float64{0, 15, 30} {
-		b.low.refused[rejection] = refused
-		if odds, worse := b.odds(), b.worse(); math.IsNaN(odds) || math.IsNaN(worse) {
+		trial.refused = refused
+		if odds, worse := trial.odds(), trial.worse(); math.IsNaN(odds) || math.IsNaN(worse) {
 			t.Errorf("%v of 30 refused: odds %v for chance, %v for far more", refused, odds, worse)
 		}
 	}
