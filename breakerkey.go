@@ -3,12 +3,13 @@ package steady
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/steadyhttp/steady/internal/pace"
 )
 
 // breaker is the breaker of one key: gobreaker's state machine, and around it
@@ -34,10 +35,11 @@ type breaker struct {
 	over    overload
 	opened  time.Time // when it last opened
 	probe   *probe    // the one that holds gobreaker's half-open slot
-	before  results   // what counted for chance when it last opened from closed,
-	failed  int       // and how many probes have failed since
-	vain    bool      // opening for the ratio has not helped
 	changes []BreakerChanged
+
+	before       results // what counted for chance when it last opened from closed,
+	failedProbes int     // since then
+	vain         bool    // opening for the ratio has not helped
 }
 
 // gobreaker judges errors, so an outcome is said as one.
@@ -74,28 +76,23 @@ func newBreaker(key string, all *breakerTransport) *breaker {
 // begin begins a period, and carries over what counts for chance if the breaker closes
 // after an opening for no outage. b.mu must be held, unless b is new.
 func (b *breaker) begin(state gobreaker.State) {
+	last := b.period
+	b.period = &period{b: b, began: time.Now(), bucket: b.all.cfg.bucket()}
 	switch {
-	case state == gobreaker.StateOpen && b.state == gobreaker.StateClosed:
-		b.before, b.failed = b.period.recent(), 0
+	case state == gobreaker.StateClosed:
+		if b.failedProbes < pace.OutageProbes {
+			b.period.carried = b.before
+		}
+		b.closed.Store(b.period)
+	case b.state == gobreaker.StateClosed:
+		b.before, b.failedProbes = last.recent(), 0
+		b.closed.Store(nil)
 	case state == gobreaker.StateOpen:
-		b.failed++
+		b.failedProbes++
 	}
 	b.state = state
-	b.period = &period{b: b, began: time.Now(), bucket: b.all.cfg.bucket()}
-	if state == gobreaker.StateClosed && b.failed < outageProbes {
-		b.period.carried = b.before
-	}
 	b.inARow, b.over.run = 0, 0
-	if state == gobreaker.StateClosed {
-		b.closed.Store(b.period)
-	} else {
-		b.closed.Store(nil)
-	}
 }
-
-// outageProbes that failed make an opening an outage: what failed before says nothing of
-// chance.
-const outageProbes = 2
 
 // settings returns what gobreaker is told for b.
 func settings(b *breaker) gobreaker.Settings {
@@ -107,15 +104,10 @@ func settings(b *breaker) gobreaker.Settings {
 		BucketPeriod: c.bucket(),
 		// gobreaker lets a probe go after its timeout, not at it.
 		Timeout:       c.openFor - 1,
-		ReadyToTrip:   b.trips,
+		ReadyToTrip:   func(n gobreaker.Counts) bool { return b.trips(int(n.TotalFailures)) },
 		OnStateChange: b.changed,
 		IsExcluded:    func(err error) bool { return errors.Is(err, errNeutral) },
 	}
-}
-
-// bucket is the length of a part of the window.
-func (c *breakerConfig) bucket() time.Duration {
-	return min(c.window, math.MaxInt64/2) / windowBuckets // gobreaker adds to it, which must not overflow
 }
 
 // allow admits an attempt or reports false. A caller that gets a probe must call
@@ -226,32 +218,6 @@ func (b *breaker) count(err error) {
 		done(err)
 	}
 }
-
-// trips is gobreaker's ReadyToTrip. It is called with both locks held.
-func (b *breaker) trips(n gobreaker.Counts) bool {
-	c := &b.all.cfg
-	judged := b.period.successes.last(windowBuckets, b.period.age(time.Now())) + int(n.TotalFailures)
-	return b.inARow >= c.inARow && (c.own || !b.period.byChance(b.inARow)) ||
-		judged >= c.minimum && b.tooMany(float64(n.TotalFailures)/float64(judged), judged)
-}
-
-// tooMany reports whether a share of the attempts judged has failed for which the breaker
-// opens. By default it asks whether that helps: if as many fail right after an opening
-// that was no outage, they do so at random, and only where nearly all fail it opens again.
-func (b *breaker) tooMany(share float64, judged int) bool {
-	c := &b.all.cfg
-	switch {
-	case c.own:
-		return share >= c.ratio
-	case share < c.ratio/2:
-		b.vain = false
-	case share >= c.ratio && judged < 2*c.minimum && b.period.carried.failed > 0:
-		b.vain = true
-	}
-	return share >= c.ratio && !b.vain || share >= nearlyAll
-}
-
-const nearlyAll = 0.9 // of what fails at random more is more than retries repair
 
 // changed is gobreaker's OnStateChange. It is called with both locks held, so
 // the observer hears of it later.

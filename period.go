@@ -1,6 +1,7 @@
 package steady
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,11 @@ type results struct{ passed, failed int }
 
 // windowBuckets is into how many parts the window of a breaker is divided.
 const windowBuckets = 10
+
+// bucket is the length of a part of the window.
+func (c *breakerConfig) bucket() time.Duration {
+	return min(c.window, math.MaxInt64/2) / windowBuckets // gobreaker adds to it, which must not overflow
+}
 
 func (p *period) age(now time.Time) uint64 { return uint64(max(0, now.Sub(p.began)) / p.bucket) }
 

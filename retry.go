@@ -98,10 +98,10 @@ func MaxRetryAfter(d time.Duration) RetryOption {
 
 // RetryBudget bounds the re-sends of all calls of a key together: each call earns
 // ratio of a re-send, and perSecond more come with time; what ten seconds bring
-// can be saved up, and at least 10. A re-send whose answer begins well costs nothing, as
-// in the SDKs of AWS, so that the budget bounds those that do not help. The default
-// is 0.2 and 10, which are Finagle's figures. Without budget the call ends with what its last attempt
-// ended in. It cannot be set for one request.
+// can be saved up, and at least 10. A re-send whose answer begins well costs nothing,
+// as in the SDKs of AWS, so that the budget bounds those that do not help. The default
+// is 0.2 and 10, which are Finagle's figures. Without budget the call ends with what
+// its last attempt ended in. It cannot be set for one request.
 func RetryBudget(ratio, perSecond float64) RetryOption {
 	return retryOption(func(c *retryConfig) { c.ratio, c.perSecond = ratio, perSecond })
 }

@@ -88,12 +88,10 @@ func (c *retryCall) send(before *ending) {
 	inner.leave(c.req, c.resp)
 	if c.err == nil && wholeIn(c.resp) != nil { // as it mostly is
 		c.verdict = verdict{outcome: outcomeOK}
-	} else {
-		c.sent(before)
+		c.refund()
+		return
 	}
-	if c.attempts > 1 && c.verdict.outcome == outcomeOK {
-		c.refund() // the re-send has helped
-	}
+	c.sent(before)
 }
 
 // sent judges the attempt that has been made, after the one that ended in before.
@@ -106,8 +104,8 @@ func (c *retryCall) sent(before *ending) {
 		c.refused(before)
 		return
 	}
-	if c.attempts > 1 && c.verdict.outcome == outcomeDeclined {
-		c.refund() // that answer is no sign of overload
+	if c.attempts > 1 && (c.verdict.outcome == outcomeOK || c.verdict.outcome == outcomeDeclined) {
+		c.refund() // it has helped, or is no sign of overload
 	}
 }
 

@@ -32,7 +32,7 @@ func (p *Pace) outageBegins(now instant) {
 
 func (p *Pace) outageEnds(now instant) {
 	h, before := p.hold, p.recent.bits // a brown-out that looked like an outage shows in them
-	if h.probes >= failedProbes {
+	if h.probes >= OutageProbes {
 		before >>= p.recent.run()
 	}
 	if h.again && (p.rushed || h.probes == 0) { // it may have been our doing
@@ -47,9 +47,11 @@ func (p *Pace) outageEnds(now instant) {
 const (
 	soonAgain = 10 * time.Second // after the end of an outage another one is soon:
 	againRate = 0.85             // we go on at so much of the rate, in case that we were too fast
-
-	failedProbes = 2 // are no chance, and nor is the run before them
 )
+
+// OutageProbes that failed make a hold an outage: the run of failures before it says nothing
+// of chance.
+const OutageProbes = 2
 
 // Holding reports whether nothing passes, and how long until the next probe may go.
 func (p *Pace) Holding(now time.Time) (on bool, wait time.Duration) {
