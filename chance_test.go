@@ -3,7 +3,6 @@ package steady_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,23 +55,15 @@ func lostAtRandom(t *testing.T, status int, perSecond, share float64, seed uint6
 			return step{status: 200, takes: 800 * ms}
 		})
 		rt := must(t)(steady.New(steady.WithBase(p)))
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		for time.Since(p.start) < ends+30*time.Second {
-			if in := time.Since(p.start); in >= begins && in < ends {
+		gap := time.Duration(1e9 / perSecond)
+		atRandom(t, rt, arrivals, gap, p.start.Add(ends+30*time.Second), func(began time.Time, failed bool) {
+			if in := began.Sub(p.start); in >= begins && in < ends {
 				calls++
 			}
-			wg.Go(func() {
-				got, err := call(t, rt, t.Context(), question)
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil || got != 200 {
-					lost++
-				}
-			})
-			time.Sleep(time.Duration(arrivals.ExpFloat64() / perSecond * 1e9))
-		}
-		wg.Wait()
+			if failed {
+				lost++
+			}
+		})
 	})
 	return calls, lost
 }

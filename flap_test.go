@@ -3,7 +3,6 @@ package steady_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,25 +32,15 @@ func TestAProviderThatComesAndGoesIsServedSoonAgain(t *testing.T) {
 					})
 					rt := must(t)(steady.New(steady.WithBase(p)))
 					luck := rand.New(rand.NewPCG(seed, 2))
-					var mu sync.Mutex
-					var wg sync.WaitGroup
-					for time.Since(p.start) < well+30*time.Second {
-						wg.Go(func() {
-							began := time.Now()
-							status, err := call(t, rt, t.Context(), question)
-							mu.Lock()
-							defer mu.Unlock()
-							calls++
-							if err != nil || status != 200 {
-								lost++
-							}
-							if began.Sub(p.start) > well && time.Since(began) > 2*time.Second {
-								late++
-							}
-						})
-						time.Sleep(time.Duration(luck.ExpFloat64() * float64(100*ms)))
-					}
-					wg.Wait()
+					atRandom(t, rt, luck, 100*ms, p.start.Add(well+30*time.Second), func(began time.Time, failed bool) {
+						calls++
+						if failed {
+							lost++
+						}
+						if began.Sub(p.start) > well && time.Since(began) > 2*time.Second {
+							late++
+						}
+					})
 				})
 			}
 			t.Logf("lost %d of %d calls", lost, calls)
