@@ -83,9 +83,6 @@ func (q *queue) stand(p *limitPass, now time.Time) {
 
 // ended returns the error for w, whose context is done. q.mu must be held.
 func (q *queue) ended(w *waiter, by holdBy, now time.Time) error {
-	if ctx := w.p.c.Context; errors.Is(ctx.Err(), context.Canceled) {
-		return contextError(ctx)
-	}
 	_, byDeadline := q.patience(w, by, now)
 	return q.refusal(w, by, forever, byDeadline, now)
 }
@@ -240,9 +237,11 @@ func (q *queue) patience(w *waiter, by holdBy, now time.Time) (left time.Duratio
 }
 
 // refusal returns the error for w, whose patience is too short for the wait that
-// would be needed.
+// would be needed. Of a cancelled call that is all that there is to say.
 func (q *queue) refusal(w *waiter, by holdBy, wait time.Duration, byDeadline bool, now time.Time) error {
-	switch {
+	switch ctx := w.p.c.Context; {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return contextError(ctx)
 	case by != byBreaker:
 		return q.limited(w, by, wait, byDeadline, now)
 	case byDeadline:
