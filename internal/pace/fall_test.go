@@ -215,3 +215,19 @@ func TestPaceKnowsAfterAnOutageWhatItKnewBefore(t *testing.T) {
 		t.Errorf("%d of the attempts before remembered as refused, want the 1 that was by chance", got)
 	}
 }
+
+// Where a limit falls to a small part of what calls come to, hardly any of what is sent at
+// half of that passes, which looks like chance: a trial is slower then.
+func TestPaceFollowsALimitThatFallsFar(t *testing.T) {
+	for _, to := range []float64{0.5, 1, 2} {
+		limit := 20.0
+		r := newRig(Config{}, tokensAt(func(time.Time) float64 { return limit }, 2, 0, Rejected))
+		r.run(time.Minute, 10)
+		limit = to
+		r.reset()
+		r.run(time.Minute, 10)
+		if ok, refused := r.count[OK], r.count[Rejected]; float64(ok) < 50*to || refused > 50 {
+			t.Errorf("from 20 to %v/s: %d answered, %d refused in a minute", to, ok, refused)
+		}
+	}
+}

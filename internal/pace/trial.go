@@ -3,9 +3,9 @@ package pace
 import "time"
 
 // trial finds out what the refusals of a bet are about: for a while we send clearly
-// less than was accepted, if need be half of what was before them. If it is our speed,
-// none is refused now; if as large a share as before is, it is chance, and going slower
-// does not help.
+// less than was accepted, or half of what was before them if a third passes still. If it
+// is our speed, none is refused now; if as large a share as before is, it is chance, and
+// going slower does not help.
 type trial struct {
 	on     bool
 	began  instant
@@ -19,16 +19,18 @@ type trial struct {
 }
 
 const (
-	trials     = 4    // of one bet at most: the last is at a quarter of what was accepted, or less
-	trialRate  = 0.7  // of what was accepted: low enough that a limit refuses none, and calls still go
-	trialLeast = 0.1  // of the rate, or the trial would take too long
-	trialBorne = 0.5  // of what was accepted for a while before the refusals began, for the same reason
-	trialFew   = 8    // attempts after which it may end with what is likelier, if it lasts for trialLong
-	shareMost  = 0.9  // counts as refused before it: if all were, no share could be far higher
-	spanLeast  = 0.05 // s from the refusal that the bet began with: in less, a few attempts would be any rate
-	lateBy     = 1.5  // times what a refusal takes: attempts sent since may still be refused
-	guessMost  = 0.8  // of what is sent, refused by chance, is made up for at once
-	soonSent   = 256  // attempts after a verdict or a cut in which another one is about the same trouble
+	trials       = 4    // of one bet at most: the last is at a quarter of what was accepted, or less
+	trialRate    = 0.7  // of what was accepted: low enough that a limit refuses none, and calls still go;
+	trialLeast   = 0.1  // at least of the rate, or the trial would take too long;
+	trialSlowest = 0.6  // attempts per second, if that is slower than before, so that it sends a dozen in trialLong;
+	trialBorne   = 0.5  // of what was accepted for a while before the refusals began, for the same reason,
+	trialPasses  = 0.3  // if at least so much of that passes still: else it might be far above a limit
+	trialFew     = 8    // attempts after which it may end with what is likelier, if it lasts for trialLong
+	shareMost    = 0.9  // counts as refused before it: if all were, no share could be far higher
+	spanLeast    = 0.05 // s from the refusal that the bet began with: in less, a few attempts would be any rate
+	lateBy       = 1.5  // times what a refusal takes: attempts sent since may still be refused
+	guessMost    = 0.8  // of what is sent, refused by chance, is made up for at once
+	soonSent     = 256  // attempts after a verdict or a cut in which another one is about the same trouble
 
 	trialLong = 20 * time.Second
 )
@@ -50,9 +52,18 @@ func (p *Pace) beginTrial(now instant, a *Pass, k kind) {
 		b.trial.passed = min(b.trial.passed, max(p.accepted.rate(now), credible*v))
 	}
 	b.trial.about = k
-	r := max(trialRate*b.trial.passed, trialLeast*v, min(v, trialBorne*b.borne))
 	share, sent := b.lows.share(k)
-	p.tryAt(now, r, share, sent)
+	p.tryAt(now, b.trialAt(v), share, sent)
+}
+
+// trialAt is the rate for a trial at which a limit refuses none, and that tells soon.
+func (b *bet) trialAt(v float64) float64 {
+	passed := b.trial.passed
+	r := max(trialRate*passed, trialLeast*v, min(trialRate*v, trialSlowest))
+	if passed >= trialPasses*b.borne {
+		r = max(r, min(v, trialBorne*b.borne))
+	}
+	return r
 }
 
 // tryAt begins a trial at r attempts per second, when a share of those sent was refused.

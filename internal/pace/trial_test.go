@@ -343,3 +343,22 @@ func TestPaceWaitsForWhatACutDoesBeforeItTries(t *testing.T) {
 		t.Errorf("%.2f of the limit is used, want nearly all", got)
 	}
 }
+
+// A trial is at half of what was accepted before, if a third of that passes still, and so
+// fast that it ends.
+func TestPaceTriesAtARateThatTellsSoon(t *testing.T) {
+	for _, tt := range []struct{ rate, borne, passed, want float64 }{
+		{10, 10, 5, 5},
+		{10, 10, 3, 5},
+		{10, 10, 2.9, 0.7 * 2.9},
+		{10, 10, 0.1, 1},
+		{1, 1, 0.1, 0.6},
+		{0.4, 0, 0.1, 0.28},
+		{10, 0, 8, 0.7 * 8},
+	} {
+		b := bet{borne: tt.borne, trial: trial{passed: tt.passed}}
+		if got := b.trialAt(tt.rate); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("at %v/s, %v accepted before and %v now: a trial at %v, want %v", tt.rate, tt.borne, tt.passed, got, tt.want)
+		}
+	}
+}
