@@ -27,7 +27,9 @@ const (
 	runOver  = 40   // attempts without a refusal end what a bet is about
 	lowUntil = 0.6  // the part of the way back from a cut on which we are surely below the limit,
 	wellLow  = 0.85 // or of what was accepted before, wherever on that way we are
-	beyond   = 1.5  // times what was accepted is surely more than the limit
+	beyond   = 1.5  // times what was accepted is surely more than the limit,
+
+	fromSearch = 1.4 // or times what has passed, on the way down from a search that has not found it
 
 	borneFor = 10 * time.Second // what was accepted on average is what the provider could bear
 )
@@ -57,8 +59,14 @@ func (p *Pace) sentLow(now instant) {
 // farAbove reports whether the cuts of a rate that went far beyond the limit have not
 // brought it near yet.
 func (p *Pace) farAbove(now instant) bool {
-	v := p.rate.value()
-	return p.bet.on && v > p.bet.rate && v > beyond*p.accepted.rate(now)
+	b, v := &p.bet, p.rate.value()
+	if !b.on {
+		return false
+	}
+	if b.guess && b.borne == 0 && v > fromSearch*b.passed(now, p.seq) { // what was accepted before was saved up
+		return true
+	}
+	return v > b.rate && v > beyond*p.accepted.rate(now)
 }
 
 // suspect reacts to an attempt that was refused for its speed, perhaps.
