@@ -47,6 +47,11 @@ type Transport struct {
 // provider may be called ([WithPace]), holds calls while the provider is down, and
 // retries.
 //
+// A call has 6 attempts within 90 seconds ([MaxAttempts], [Within]) and waits in the
+// queue for 30 seconds at most ([MaxWait], [Patience]). An attempt has 10 minutes for its
+// headers and as long for its first content, and 2 minutes from one piece of content to
+// the next ([HeaderTimeout], [FirstContent], [Idle]).
+//
 // The order of opts never changes the order of the layers; [Chain] does that.
 // The error joins all invalid options, so that one run shows them all.
 func New(opts ...Option) (*Transport, error) {
