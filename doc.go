@@ -83,7 +83,8 @@
 //	*LimitError          ErrRateLimited: no turn in time, under your limits or the learned pace
 //	*RetryError          the last attempt had no response. Err says why, and why there was no other
 //	context.Canceled     the caller left; with the cause, if there is one
-//	DeadlineExceeded     matches what the request's deadline has ended, also one of the errors above
+//	DeadlineExceeded     matches what the request's deadline has ended, also one of the errors above, and an
+//	                     attempt that its HeaderTimeout has; the request's own context tells them apart
 //	any other            of the one attempt that was made, as the base returned it: the certificate, the name
 //	                     of the host, the request itself. Or an invalid ContextWithRetry or ContextWithCost
 //

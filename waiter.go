@@ -237,7 +237,7 @@ func (q *queue) patience(w *waiter, by holdBy, now time.Time) (left time.Duratio
 }
 
 // refusal returns the error for w, whose patience is too short for the wait that
-// would be needed. Of a cancelled call that is all that there is to say.
+// would be needed. A call that was cancelled is told that and nothing else.
 func (q *queue) refusal(w *waiter, by holdBy, wait time.Duration, byDeadline bool, now time.Time) error {
 	switch ctx := w.p.c.Context; {
 	case errors.Is(ctx.Err(), context.Canceled):

@@ -29,7 +29,7 @@ const (
 	wellLow  = 0.85 // or of what was accepted before, wherever on that way we are
 	beyond   = 1.5  // times what was accepted is surely more than the limit,
 
-	fromSearch = 1.4 // or times what has passed, on the way down from a search that has not found it
+	fromSearch = 1.4 // or times what was accepted since, on the way down from the search of the first seconds
 
 	borneFor = 10 * time.Second // what was accepted on average is what the provider could bear
 )
@@ -63,8 +63,8 @@ func (p *Pace) farAbove(now instant) bool {
 	if !b.on {
 		return false
 	}
-	if b.guess && b.borne == 0 && v > fromSearch*b.passed(now, p.seq) { // what was accepted before was saved up
-		return true
+	if b.guess && b.borne == 0 && b.began == rejection && v > fromSearch*b.accepted(now, p.seq) {
+		return true // so early that what was accepted before may be what the provider's bucket had saved up
 	}
 	return v > b.rate && v > beyond*p.accepted.rate(now)
 }

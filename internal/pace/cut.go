@@ -29,7 +29,7 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 	p.hold.ramped = false
 	p.says = k
 	p.rateChanged(now)
-	if p.rate.searching { // there may be far to go down
+	if p.rate.searching && !p.free() { // a search ends far above the limit: the next cut may come once refusals of what is sent now can
 		p.changed.calm = now.Add(now.Sub(a.at))
 	}
 	first := p.rate.searching || p.rate.t >= nearlyBack
@@ -39,7 +39,7 @@ func (p *Pace) cut(now instant, a *Pass, k kind) {
 	if first { // it has been up to v, and is refused there
 		p.bet.borne = min(p.bet.borne, v)
 	}
-	measured := max(p.bet.passed(a.at, a.seq), min(deepest*v, farBeyond*p.accepted.rate(now)), trialRate*p.bet.borne)
+	measured := max(p.bet.accepted(a.at, a.seq), min(deepest*v, farBeyond*p.accepted.rate(now)), trialRate*p.bet.borne)
 	switch {
 	case p.cfg.Without.has(NoMeasure):
 		p.setRate(now, v/2)
@@ -93,14 +93,14 @@ func (p *Pace) cutFurther(now instant, measured float64) {
 	p.apply(now)
 }
 
-// passed is how many a second were accepted since the bet began, rounded up, of the attempts
-// up to seq, which were sent by now.
-func (b *bet) passed(now instant, seq uint64) float64 {
-	span := now.Sub(b.from.at).Seconds()
+// accepted is how many a second were accepted since the bet began, rounded up, of the
+// attempts up to the one that was sent at the given time. Those still out count as accepted.
+func (b *bet) accepted(at instant, upTo uint64) float64 {
+	span := at.Sub(b.from.at).Seconds()
 	if span <= 0 {
 		return math.Inf(1)
 	}
-	return (float64(seq-b.from.seq) - float64(b.refused) + 2) / span
+	return (float64(upTo-b.from.seq) - float64(b.refused) + 2) / span
 }
 
 // rateChanged makes the attempts sent so far those of the old rate. So are the next

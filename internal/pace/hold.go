@@ -101,26 +101,16 @@ func (p *Pace) beginHold(now instant, o Outcome, hinted time.Duration) {
 	p.undoCuts()
 	p.doubtHold()
 	if o == Rejected && !p.cfg.Without.has(NoWindow) {
-		p.heldForLimit(now, hinted)
+		p.window.usedUp(now, float64(p.seq-p.refused))
+		if hinted < windowLeast && p.window.known(now) { // going about evenly saves most probes
+			p.backAt(1.3 * p.window.rate)
+		}
 	}
 	if hinted > 0 { // the time until then is not the provider's pace
 		p.cycle = cycle{void: true}
 	}
 	p.hold = hold{on: true, silent: o == Unknown, failing: o != Rejected, after: p.seq, from: now, mute: p.silentFrom}
 	p.nextProbe(now, hinted)
-}
-
-// heldForLimit learns what one hold for 429 after the other tells of a limit. Going about
-// evenly saves most probes.
-func (p *Pace) heldForLimit(now instant, hinted time.Duration) {
-	accepted := float64(p.seq - p.refused)
-	p.window.usedUp(now, accepted)
-	if hinted < windowLeast && p.window.known(now) {
-		p.backAt(1.3 * p.window.rate)
-	}
-	if r := p.scarcity.held(now, accepted); r > 0 && r < p.rate.value() {
-		p.backAt(r)
-	}
 }
 
 // doubtHold forgets what was taken for chance if a hold follows soon upon another:
@@ -223,7 +213,6 @@ func (p *Pace) resume(now instant) {
 	if h := &p.hold; h.failing && now.Sub(h.from) > outage && p.chance() == 0 {
 		p.rate.searching = true // nothing is known for sure any more
 	}
-	p.scarcity.probed = float64(p.seq - p.refused)
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
 	p.recent = history{top: p.seq}
 	for i := range p.luck {

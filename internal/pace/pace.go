@@ -87,19 +87,18 @@ type Pace struct {
 	tokens            float64  // that the attempts so far were taken to cost
 	slow              slowness // attempts in flight, if first bytes tell of one
 
-	slots    slots       // attempts in flight, if refusals tell of a limit
-	hold     hold        // nothing passes
-	bet      bet         // what the refusals of late are about
-	luck     [kinds]luck // by kind of refusal
-	says     kind        // the refusals that the latest cut was for: the limit is told by them
-	window   window      // between two holds
-	scarcity scarcity    // of what passes between them
-	rebate   rebate      // of a turn, at a cut
-	recent   history     // of refusals, of all kinds
-	rushed   bool        // the latest run of them began with an attempt that had waited for the rate
-	met      instant     // when an attempt was refused last; 0 if none was
-	waits    int         // attempts that had to wait for the rate
-	later    instant     // since when, at least, an attempt is out that was sent after the latest refused one; 0 if none is
+	slots  slots       // attempts in flight, if refusals tell of a limit
+	hold   hold        // nothing passes
+	bet    bet         // what the refusals of late are about
+	luck   [kinds]luck // by kind of refusal
+	says   kind        // the refusals that the latest cut was for: the limit is told by them
+	window window      // between two holds
+	rebate rebate      // of a turn, at a cut
+	recent history     // of refusals, of all kinds
+	rushed bool        // the latest run of them began with an attempt that had waited for the rate
+	met    instant     // when an attempt was refused last; 0 if none was
+	waits  int         // attempts that had to wait for the rate
+	later  instant     // since when, at least, an attempt is out that was sent after the latest refused one; 0 if none is
 
 	epoch     time.Time // when it was first told the time
 	changed   change    // of the rate, the latest

@@ -3,7 +3,7 @@ package pace
 import "time"
 
 // trial finds out what the refusals of a bet are about: for a while we send clearly
-// less than was accepted, or half of what was before them if a third passes still. If it
+// less than is accepted, or half of what was before them if 30 % of that is still. If it
 // is our speed, none is refused now; if as large a share as before is, it is chance, and
 // going slower does not help.
 type trial struct {
@@ -19,12 +19,12 @@ type trial struct {
 }
 
 const (
-	trials       = 4    // of one bet at most: the last is at a quarter of what was accepted, or less
-	trialRate    = 0.7  // of what was accepted: low enough that a limit refuses none, and calls still go;
-	trialLeast   = 0.1  // at least of the rate, or the trial would take too long;
-	trialSlowest = 0.6  // attempts per second, if that is slower than before, so that it sends a dozen in trialLong;
-	trialBorne   = 0.5  // of what was accepted for a while before the refusals began, for the same reason,
-	trialPasses  = 0.3  // if at least so much of that passes still: else it might be far above a limit
+	trials       = 4    // of one bet at most
+	trialRate    = 0.7  // of what is accepted: low enough that a limit refuses none, and calls still go;
+	trialLeast   = 0.1  // at least of the rate, or the trial would take too long,
+	trialSlowest = 0.6  // and so many attempts a second, or trialRate of the rate: a dozen in trialLong,
+	trialBorne   = 0.5  // and so much of what was accepted for a while before the refusals began,
+	trialPasses  = 0.3  // if so much of that is still: else it might be far above a limit
 	trialFew     = 8    // attempts after which it may end with what is likelier, if it lasts for trialLong
 	shareMost    = 0.9  // counts as refused before it: if all were, no share could be far higher
 	spanLeast    = 0.05 // s from the refusal that the bet began with: in less, a few attempts would be any rate
@@ -56,14 +56,20 @@ func (p *Pace) beginTrial(now instant, a *Pass, k kind) {
 	p.tryAt(now, b.trialAt(v), share, sent)
 }
 
-// trialAt is the rate for a trial at which a limit refuses none, and that tells soon.
+// trialAt is the rate for the first trial of a bet, after one of v: below a limit, if there
+// is one, and fast enough to tell soon.
 func (b *bet) trialAt(v float64) float64 {
 	passed := b.trial.passed
-	r := max(trialRate*passed, trialLeast*v, min(trialRate*v, trialSlowest))
+	r := slower(passed, v)
 	if passed >= trialPasses*b.borne {
 		r = max(r, min(v, trialBorne*b.borne))
 	}
 	return r
+}
+
+// slower is the rate for a trial after one of v at which so many were accepted.
+func slower(passed, v float64) float64 {
+	return max(trialRate*passed, trialLeast*v, min(trialRate*v, trialSlowest))
 }
 
 // tryAt begins a trial at r attempts per second, when a share of those sent was refused.
@@ -89,7 +95,7 @@ func (p *Pace) endTrial(now instant) {
 	switch share := t.refused / t.tried; {
 	case t.worse() > sure && t.number < trials: // slower and yet worse: it may have been too fast still
 		t.passed = v * (1 - share)
-		p.tryAt(now, max(trialRate*t.passed, trialLeast*v), share, t.tried)
+		p.tryAt(now, slower(t.passed, v), share, t.tried)
 	case t.odds() > 0:
 		p.findChance(now)
 	default:
