@@ -57,9 +57,9 @@ func (c *breakerConfig) validate() error {
 
 // TripAfter sets how many failures in a row open the breaker. The default is 5
 // where hardly any other attempt has failed in the last seconds, and else as many
-// as chance brings once in a million attempts at the share that has failed since the
-// first of them did: 9 where that is a fifth of the others, 11 where it is a quarter,
-// since retries help there and a pause does not.
+// as chance brings once in a million attempts at the share that has failed in them:
+// 9 where that is a fifth of the others, 11 where it is a quarter, since retries help
+// there and a pause does not.
 // An n that is set holds whatever the others did.
 func TripAfter(n int) BreakerOption {
 	return breakerOption(func(c *breakerConfig) { c.inARow, c.own = n, true })

@@ -1,6 +1,7 @@
 package steady_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -96,4 +97,28 @@ func TestAnOutageAfterALongBrownOutOpensTheBreakerSoon(t *testing.T) {
 			t.Errorf("%d failures in a row until the breaker opened, want 9 where a fifth of the others fail", failed)
 		}
 	})
+}
+
+// When a provider goes down, answers to what was sent before still come, for seconds. They
+// do not say that it is up: the breaker opens soon all the same.
+func TestAnOutageOpensTheBreakerThoughOldAnswersStillCome(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			const begins = 30 * time.Second
+			arrivals, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+			failed := 0
+			p := newRuled(func(at time.Duration, _ int) step {
+				if at >= begins {
+					failed++
+					return step{err: errors.New("connection refused"), takes: 20 * ms}
+				}
+				return step{status: 200, takes: time.Duration(luck.ExpFloat64() * float64(4*time.Second))}
+			})
+			rt := must(t)(steady.New(steady.WithBase(p)))
+			atRandom(t, rt, arrivals, 10*ms, p.start.Add(begins+10*time.Second), func(time.Time, bool) {})
+			if failed > 300 { // a hundred calls a second
+				t.Errorf("%d attempts failed, want few until the breaker opens, and then probes", failed)
+			}
+		})
+	}
 }

@@ -23,11 +23,7 @@ type period struct {
 
 	successes, failures bucketed
 
-	// With b.mu held: the bucket of the first failure for a while and how many had passed
-	// in it before, and what counted before the breaker opened, if that was for no outage.
-	first        uint64
-	passedBefore int
-	carried      results
+	carried results // what counted before the breaker opened, if that was for no outage; with b.mu held
 }
 
 // results are how many attempts have passed, and how many have failed.
@@ -47,25 +43,15 @@ func (p *period) age(now time.Time) uint64 { return uint64(max(0, now.Sub(p.bega
 func (p *period) passed(now time.Time) { p.successes.add(p.age(now)) }
 
 // failed counts a failure. b.mu must be held.
-func (p *period) failed(now time.Time) {
-	age := p.age(now)
-	if p.failures.last(chanceBuckets, age) == 0 {
-		p.first, p.passedBefore = age, p.successes.last(1, age)
-	}
-	p.failures.add(age)
-}
+func (p *period) failed(now time.Time) { p.failures.add(p.age(now)) }
 
 // chanceBuckets are this bucket and the one before.
 const chanceBuckets = 2
 
-// recent are the results of the last buckets since the first failure in them, with which
-// what is chance may have begun. b.mu must be held.
+// recent are the results of the last buckets. b.mu must be held.
 func (p *period) recent() results {
 	age := p.age(time.Now())
-	r := results{p.successes.last(min(chanceBuckets, age-p.first+1), age), p.failures.last(chanceBuckets, age)}
-	if age < p.first+chanceBuckets {
-		r.passed -= p.passedBefore
-	}
+	r := results{p.successes.last(chanceBuckets, age), p.failures.last(chanceBuckets, age)}
 	if age < chanceBuckets {
 		r.passed += p.carried.passed
 		r.failed += p.carried.failed
