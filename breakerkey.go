@@ -85,7 +85,7 @@ func (b *breaker) begin(state gobreaker.State) {
 		}
 		b.closed.Store(b.period)
 	case b.state == gobreaker.StateClosed:
-		b.before, b.failedProbes = last.recent(), 0
+		b.before, b.failedProbes = last.troubled(), 0
 		b.closed.Store(nil)
 	case state == gobreaker.StateOpen:
 		b.failedProbes++

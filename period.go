@@ -23,7 +23,11 @@ type period struct {
 
 	successes, failures bucketed
 
-	carried results // what counted before the breaker opened, if that was for no outage; with b.mu held
+	// With b.mu held: the bucket of the first failure for a while and how many had passed
+	// in it before, and what counted before the breaker opened, if that was for no outage.
+	first        uint64
+	passedBefore int
+	carried      results
 }
 
 // results are how many attempts have passed, and how many have failed.
@@ -43,15 +47,36 @@ func (p *period) age(now time.Time) uint64 { return uint64(max(0, now.Sub(p.bega
 func (p *period) passed(now time.Time) { p.successes.add(p.age(now)) }
 
 // failed counts a failure. b.mu must be held.
-func (p *period) failed(now time.Time) { p.failures.add(p.age(now)) }
+func (p *period) failed(now time.Time) {
+	age := p.age(now)
+	if p.failures.last(chanceBuckets, age) == 0 {
+		p.first, p.passedBefore = age, p.successes.last(1, age)
+	}
+	p.failures.add(age)
+}
 
 // chanceBuckets are this bucket and the one before.
 const chanceBuckets = 2
 
 // recent are the results of the last buckets. b.mu must be held.
-func (p *period) recent() results {
+func (p *period) recent() results { return p.last(chanceBuckets) }
+
+// troubled are those since the first failure in them, with which what is chance may have
+// begun. b.mu must be held.
+func (p *period) troubled() results {
 	age := p.age(time.Now())
-	r := results{p.successes.last(chanceBuckets, age), p.failures.last(chanceBuckets, age)}
+	r := p.last(min(chanceBuckets, age-p.first+1))
+	if age < p.first+chanceBuckets {
+		r.passed -= p.passedBefore
+	}
+	return r
+}
+
+// last are the results of the last buckets, of which the successes are those of the last n,
+// and what was carried over.
+func (p *period) last(n uint64) results {
+	age := p.age(time.Now())
+	r := results{p.successes.last(n, age), p.failures.last(chanceBuckets, age)}
 	if age < chanceBuckets {
 		r.passed += p.carried.passed
 		r.failed += p.carried.failed
