@@ -59,23 +59,22 @@ func (p *period) failed(now time.Time) {
 const chanceBuckets = 2
 
 // recent are the results of the last buckets. b.mu must be held.
-func (p *period) recent() results { return p.last(chanceBuckets) }
+func (p *period) recent() results { return p.last(chanceBuckets, p.age(time.Now())) }
 
 // troubled are those since the first failure in them, with which what is chance may have
 // begun. b.mu must be held.
 func (p *period) troubled() results {
 	age := p.age(time.Now())
-	r := p.last(min(chanceBuckets, age-p.first+1))
+	r := p.last(min(chanceBuckets, age-p.first+1), age)
 	if age < p.first+chanceBuckets {
 		r.passed -= p.passedBefore
 	}
 	return r
 }
 
-// last are the results of the last buckets, of which the successes are those of the last n,
-// and what was carried over.
-func (p *period) last(n uint64) results {
-	age := p.age(time.Now())
+// last are the results of the last buckets, that of the given age included, of which the
+// successes are those of the last n, and what was carried over.
+func (p *period) last(n, age uint64) results {
 	r := results{p.successes.last(n, age), p.failures.last(chanceBuckets, age)}
 	if age < chanceBuckets {
 		r.passed += p.carried.passed

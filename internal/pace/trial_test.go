@@ -344,7 +344,7 @@ func TestPaceWaitsForWhatACutDoesBeforeItTries(t *testing.T) {
 	}
 }
 
-// A trial is at half of what was accepted before, if a third of that passes still, and so
+// A trial is at half of what was accepted before, if 30 % of that passes still, and so
 // fast that it ends.
 func TestPaceTriesAtARateThatTellsSoon(t *testing.T) {
 	for _, tt := range []struct{ rate, borne, passed, want float64 }{
