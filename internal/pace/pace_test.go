@@ -174,8 +174,8 @@ func TestPaceFindsTheNumberOfSlots(t *testing.T) {
 		if got, want := served/120/runs, 0.94*float64(slots)/2; got < want {
 			t.Errorf("%d slots: served %.2f/s, want at least %.2f/s", slots, got, want)
 		}
-		if got, want := refused/served, 0.06; got > want {
-			t.Errorf("%d slots: %.3f refused per answer, want at most %v", slots, got, want)
+		if got, want := refused/served, 0.05; got > want {
+			t.Errorf("%d slots: %.4f refused per answer, want at most %v", slots, got, want)
 		}
 	}
 }

@@ -42,8 +42,7 @@ const (
 	alike     = 0.1 // so much of it: a limit on the rate, too, is met with as many out each time there
 	slotsSent = 15  // attempts from a cut until the cap is back; a refusal in twice so many is tolerable
 	knockSoon = 3   // the same for a few slots at first, and twice as many after each time that one more was refused,
-	knockMost = 2   // doubled no more often than this,
-	knockSent = 10  // and never more than these: one more than a few slots may be half of all again
+	knockMost = 2   // doubled no more often than this: one more than a few slots may be half of all again
 	provenAt  = 2   // where on its way the cap goes on, well beyond its base, once more slots are proven
 
 	// More refusals than these are not for want of a slot.
@@ -290,7 +289,7 @@ func (s *slots) capAt(base float64, last uint64) {
 func (s *slots) grow(dt time.Duration) {
 	sent := slotsSent
 	if s.few() {
-		sent = min(knockSent, knockSoon<<min(s.doubt.inVain, knockMost))
+		sent = knockSoon << min(s.doubt.inVain, knockMost)
 	}
 	s.cap.t += min(dt.Seconds()/comeback, 1/float64(sent))
 }

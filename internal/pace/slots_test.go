@@ -141,7 +141,7 @@ func TestPaceDoesNotTakeAFewASecondForSlotsAgainAndAgain(t *testing.T) {
 // One more than a few slots is tried soon, in case they are none, and ever more seldom
 // while it is refused.
 func TestPaceTriesOneMoreThanAFewSlotsSoon(t *testing.T) {
-	for inVain, want := range map[int]int{0: 6, 1: 12, 2: 20, 3: 20, 9: 20} {
+	for inVain, want := range map[int]int{0: 6, 1: 12, 2: 24, 3: 24, 9: 24} {
 		s := slots{on: true, most: 1, cap: limit{base: 1, step: 1}, doubt: doubt{inVain: inVain}}
 		got := 0
 		for s.max() < 2 {
