@@ -25,7 +25,7 @@ type breaker struct {
 	all *breakerTransport
 	cb  *gobreaker.TwoStepCircuitBreaker[struct{}]
 
-	known  atomic.Int64           // failures so far. Written with mu held
+	known  atomic.Uint32          // failures so far. Written with mu held
 	closed atomic.Pointer[period] // the period, while the state is closed; else nil. Written with mu held
 
 	mu      sync.Mutex // guards the rest; taken before gobreaker's lock
@@ -53,7 +53,8 @@ var (
 type permit struct {
 	in    *period // nil for no permit
 	probe *probe  // nil but for a probe
-	known int64   // failures that were known when it was given
+	known uint32  // failures that were known when it was given
+	nth   uint32  // its number in the period; 0 if nothing had failed in it
 }
 
 // probeFor is how long a probe may go without a verdict before another may go.
@@ -114,12 +115,12 @@ func settings(b *breaker) gobreaker.Settings {
 // tellChanges once it holds no lock.
 func (b *breaker) allow() (permit, bool) {
 	if in := b.closed.Load(); in != nil {
-		return permit{in: in, known: b.known.Load()}, true
+		return permit{in: in, known: b.known.Load(), nth: in.next()}, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state == gobreaker.StateClosed { // since a moment ago
-		return permit{in: b.period, known: b.known.Load()}, true
+		return permit{in: b.period, known: b.known.Load(), nth: b.period.next()}, true
 	}
 	done, err := b.cb.Allow()
 	if err != nil {
@@ -157,6 +158,7 @@ func (b *breaker) free(p *probe, err error) {
 
 // settle counts how the attempt ended, and when, if that is not now.
 func (p permit) settle(o outcome, at time.Time) {
+	p.in.ended(p.nth)
 	if o == outcomeOK && p.probe == nil && !p.in.failing.Load() {
 		p.in.passed(orNow(at)) // for nothing, if the period is over
 		return
@@ -181,6 +183,7 @@ func (p permit) settle(o outcome, at time.Time) {
 		b.known.Add(1)
 		b.inARow++
 		b.period.failed(orNow(at))
+		b.period.presume(p.nth)
 		b.count(errFailure)
 	}
 	b.period.failing.Store(b.inARow > 0 || b.over.run > 0)

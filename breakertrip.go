@@ -7,6 +7,9 @@ import "time"
 func (b *breaker) trips(failed int) bool {
 	c := &b.all.cfg
 	judged := b.period.successes.last(windowBuckets, b.period.age(time.Now())) + failed
+	if !c.own {
+		judged += b.period.presumed
+	}
 	return b.inARow >= c.inARow && (c.own || !b.period.byChance(b.inARow)) ||
 		judged >= c.minimum && b.tooMany(float64(failed)/float64(judged), judged)
 }

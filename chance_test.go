@@ -25,6 +25,7 @@ func TestFailuresAtRandomDoNotStarveCalls(t *testing.T) {
 		{5, 1.0 / 3, []int{429, 503, 529}, 2, 0.15}, // 0.3 and more where the pace does not find out
 		{20, 2.0 / 3, []int{529}, 1, 0.25},
 		{20, 0.5, []int{500}, 1, 0.25},      // 0.7 where the breaker opens for it
+		{100, 0.5, []int{500}, 1, 0.4},      // 0.65 where nearly all seem to fail, for answers come later
 		{100, 1.0 / 3, []int{502}, 1, 0.05}, // 0.7 where the budget is spent for re-sends that help
 	} {
 		t.Run(fmt.Sprintf("%.2f of %v/s, %v", tt.share, tt.perSecond, tt.statuses), func(t *testing.T) {

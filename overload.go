@@ -4,11 +4,11 @@ package steady
 // knowledge that the one before had failed.
 type overload struct {
 	run  int
-	from int64 // the failures known to attempts that were sent after the first of the run
+	from uint32 // the failures known to attempts that were sent after the first of the run
 }
 
 // refused takes an overload answer and reports whether it goes on with the run.
-func (o *overload) refused(p permit, known int64) bool {
+func (o *overload) refused(p permit, known uint32) bool {
 	if p.known != known {
 		return false
 	}
@@ -37,6 +37,7 @@ func (b *breaker) overloaded(p permit) {
 	b.known.Add(1)
 	if b.over.run >= b.all.cfg.inARow && !b.all.passing(b.key) {
 		b.inARow = b.over.run
+		b.period.presume(p.nth)
 		b.count(errFailure)
 	}
 }

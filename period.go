@@ -28,6 +28,12 @@ type period struct {
 	first        uint64
 	passedBefore int
 	carried      results
+
+	// Attempts are numbered once one has failed. Of those after from, which were sent since
+	// the first failure for a while, so many are over.
+	numbered         atomic.Bool
+	sent, from, over atomic.Uint32
+	presumed         int // to pass; b.mu guards it
 }
 
 // results are how many attempts have passed, and how many have failed.
@@ -51,8 +57,36 @@ func (p *period) failed(now time.Time) {
 	age := p.age(now)
 	if p.failures.last(chanceBuckets, age) == 0 {
 		p.first, p.passedBefore = age, p.successes.last(1, age)
+		p.over.Store(0)
+		p.from.Store(p.sent.Load())
+		p.numbered.Store(true)
 	}
 	p.failures.add(age)
+}
+
+// next returns the number of an attempt that is sent, or 0 while none has failed.
+func (p *period) next() uint32 {
+	if !p.numbered.Load() {
+		return 0
+	}
+	return p.sent.Add(1)
+}
+
+// ended takes note that the nth is over.
+func (p *period) ended(nth uint32) {
+	if nth > p.from.Load() {
+		p.over.Add(1)
+	}
+}
+
+// presume counts the attempts that have been out for longer than the nth, which has failed,
+// of those sent since the first failure for a while. They pass, presumably: failures are told
+// sooner than answers, and so nearly all seem to fail at first. b.mu must be held.
+func (p *period) presume(nth uint32) {
+	p.presumed = 0
+	if from := p.from.Load(); nth > from {
+		p.presumed = max(0, int(nth-from)-int(p.over.Load()))
+	}
 }
 
 // chanceBuckets are this bucket and the one before.
