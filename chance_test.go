@@ -123,3 +123,27 @@ func TestAnOutageOpensTheBreakerThoughOldAnswersStillCome(t *testing.T) {
 		})
 	}
 }
+
+// When a provider is down and says so now soon and now late, attempts that are still out do
+// not pass for good ones longer than answers take.
+func TestAnOutageToldAtOddTimesOpensTheBreaker(t *testing.T) {
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			const begins = 30 * time.Second
+			arrivals, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+			failed := 0
+			p := newRuled(func(at time.Duration, _ int) step {
+				if at < begins {
+					return step{status: 200, takes: 800 * ms}
+				}
+				failed++
+				return step{status: 503, takes: time.Duration(luck.ExpFloat64() * float64(300*ms))}
+			})
+			rt := must(t)(steady.New(steady.WithBase(p)))
+			atRandom(t, rt, arrivals, 50*ms, p.start.Add(begins+20*time.Second), func(time.Time, bool) {})
+			if failed > 300 { // 20 calls a second
+				t.Errorf("%d attempts failed, want few until the breaker opens, and then probes", failed)
+			}
+		})
+	}
+}

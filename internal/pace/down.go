@@ -73,11 +73,41 @@ func (p *Pace) BrownOut() bool { return p.luck[overload].share > 0 || p.luck[una
 // none through meanwhile.
 func (p *Pace) Passing(now time.Time) bool {
 	at := p.at(now)
+	if p.barren.lasts(at, max(runCounts, 2*p.Answer())) {
+		return false
+	}
 	if !p.recent.allFail() || p.later != 0 && at.Sub(p.later) > p.settle() {
 		return true
 	}
 	lasts, ever := at.Sub(p.recent.from), p.refused+uint64(p.InFlight()) < p.seq
 	return ever && lasts < runCounts && lasts.Seconds()*p.fastest < runPasses
+}
+
+// barren is a time in which no attempt was accepted that was sent after its first refusal.
+// In an outage that is told now soon and now late those still out look as if they passed,
+// but none ever does.
+type barren struct {
+	from    instant
+	after   uint64 // the last attempt sent before
+	refusal int
+}
+
+func (b *barren) refused(now instant, seq uint64) {
+	if b.refusal == 0 {
+		b.from, b.after = now, seq
+	}
+	b.refusal++
+}
+
+func (b *barren) accepted(a *Pass) {
+	if b.refusal > 0 && a.seq > b.after {
+		b.refusal = 0
+	}
+}
+
+// lasts reports whether it has lasted for so long, with many refusals.
+func (b *barren) lasts(now instant, d time.Duration) bool {
+	return b.refusal >= runPasses && now.Sub(b.from) > d
 }
 
 const (

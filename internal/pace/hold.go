@@ -214,7 +214,7 @@ func (p *Pace) resume(now instant) {
 		p.rate.searching = true // nothing is known for sure any more
 	}
 	p.hold = hold{after: p.seq, resumed: now, ramped: !p.cfg.Without.has(NoRamp)}
-	p.recent = history{top: p.seq}
+	p.recent, p.barren = history{top: p.seq}, barren{}
 	for i := range p.luck {
 		p.luck[i].since(p.seq)
 	}

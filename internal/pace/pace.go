@@ -98,6 +98,7 @@ type Pace struct {
 	rushed bool        // the latest run of them began with an attempt that had waited for the rate
 	met    instant     // when an attempt was refused last; 0 if none was
 	waits  int         // attempts that had to wait for the rate
+	barren barren      // since when nothing has passed
 	later  instant     // since when, at least, an attempt is out that was sent after the latest refused one; 0 if none is
 
 	epoch     time.Time // when it was first told the time

@@ -12,6 +12,7 @@ func (p *Pace) headers(now instant, a *Pass) {
 	a.heard = true
 	p.silentFrom = 0
 	p.firstByte.add(now.Sub(a.at).Seconds())
+	p.barren.accepted(a)
 	p.credit(now)
 	if !p.cfg.Without.has(NoSlowness) {
 		p.slow.heard(now, a, true, p.seq+1)
@@ -114,6 +115,7 @@ func (p *Pace) refuse(now instant, a *Pass, o Outcome, hinted time.Duration, k k
 		p.later = now
 	}
 	p.luck[k].mark(a)
+	p.barren.refused(now, p.seq)
 	p.accepted.add(now, -1)
 	p.refused, p.met = p.refused+1, now
 	p.rebate.refused(a)
