@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +27,6 @@ func TestFailuresAtRandomDoNotStarveCalls(t *testing.T) {
 		{5, 1.0 / 3, []int{429, 503, 529}, 2, 0.15}, // 0.3 and more where the pace does not find out
 		{20, 2.0 / 3, []int{529}, 1, 0.25},
 		{20, 0.5, []int{500}, 1, 0.25},      // 0.7 where the breaker opens for it
-		{100, 0.5, []int{500}, 1, 0.4},      // 0.65 where nearly all seem to fail, for answers come later
 		{100, 1.0 / 3, []int{502}, 1, 0.05}, // 0.7 where the budget is spent for re-sends that help
 	} {
 		t.Run(fmt.Sprintf("%.2f of %v/s, %v", tt.share, tt.perSecond, tt.statuses), func(t *testing.T) {
@@ -144,6 +145,52 @@ func TestAnOutageToldAtOddTimesOpensTheBreaker(t *testing.T) {
 			if failed > 300 { // 20 calls a second
 				t.Errorf("%d attempts failed, want few until the breaker opens, and then probes", failed)
 			}
+		})
+	}
+}
+
+// Failures are told before answers. So attempts that are still out when later ones have
+// failed pass, presumably, and three failures beside six of them and an answer are no half.
+func TestWhatIsStillOutCountsForTheRatioOfTheBreaker(t *testing.T) {
+	for _, out := range []int{0, 6} {
+		synctest.Test(t, func(t *testing.T) {
+			answer := make(chan struct{})
+			base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				req.Body.Close()
+				switch req.Header.Get("Test") {
+				case "fails":
+					return respond(req, http.StatusInternalServerError, nil, nil), nil
+				case "waits":
+					<-answer
+				}
+				return respond(req, http.StatusOK, nil, nil), nil
+			})
+			rt := steady.Chain(base, steady.Breaker())
+			send := func(what string) error {
+				req := post(t, t.Context(), question)
+				req.Header.Set("Test", what)
+				resp, err := rt.RoundTrip(req)
+				if err == nil {
+					read(t, resp)
+				}
+				return err
+			}
+			var wg sync.WaitGroup
+			for range 20 {
+				for range out {
+					wg.Go(func() { send("waits") }) //nolint:errcheck // what becomes of it is not asked
+				}
+				synctest.Wait()
+				for range 3 {
+					send("fails") //nolint:errcheck // it fails
+				}
+				send("passes") //nolint:errcheck // what is asked is the last
+			}
+			if got, want := errors.Is(send("passes"), steady.ErrBreakerOpen), out == 0; got != want {
+				t.Errorf("%d out: open %v, want %v", out, got, want)
+			}
+			close(answer)
+			wg.Wait()
 		})
 	}
 }
