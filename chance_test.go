@@ -105,23 +105,15 @@ func TestAnOutageAfterALongBrownOutOpensTheBreakerSoon(t *testing.T) {
 // do not say that it is up: the breaker opens soon all the same.
 func TestAnOutageOpensTheBreakerThoughOldAnswersStillCome(t *testing.T) {
 	for seed := range uint64(3) {
-		synctest.Test(t, func(t *testing.T) {
-			const begins = 30 * time.Second
-			arrivals, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-			failed := 0
-			p := newRuled(func(at time.Duration, _ int) step {
-				if at >= begins {
-					failed++
-					return step{err: errors.New("connection refused"), takes: 20 * ms}
-				}
+		failed := failedInOutage(t, seed, 10*ms, 10*time.Second, func(luck *rand.Rand, up bool) step {
+			if up {
 				return step{status: 200, takes: time.Duration(luck.ExpFloat64() * float64(4*time.Second))}
-			})
-			rt := must(t)(steady.New(steady.WithBase(p)))
-			atRandom(t, rt, arrivals, 10*ms, p.start.Add(begins+10*time.Second), func(time.Time, bool) {})
-			if failed > 300 { // a hundred calls a second
-				t.Errorf("%d attempts failed, want few until the breaker opens, and then probes", failed)
 			}
+			return step{err: errors.New("connection refused"), takes: 20 * ms}
 		})
+		if failed > 300 { // a hundred calls a second
+			t.Errorf("%d attempts failed, want few until the breaker opens, and then probes", failed)
+		}
 	}
 }
 
@@ -129,24 +121,35 @@ func TestAnOutageOpensTheBreakerThoughOldAnswersStillCome(t *testing.T) {
 // not pass for good ones longer than answers take.
 func TestAnOutageToldAtOddTimesOpensTheBreaker(t *testing.T) {
 	for seed := range uint64(3) {
-		synctest.Test(t, func(t *testing.T) {
-			const begins = 30 * time.Second
-			arrivals, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
-			failed := 0
-			p := newRuled(func(at time.Duration, _ int) step {
-				if at < begins {
-					return step{status: 200, takes: 800 * ms}
-				}
-				failed++
-				return step{status: 503, takes: time.Duration(luck.ExpFloat64() * float64(300*ms))}
-			})
-			rt := must(t)(steady.New(steady.WithBase(p)))
-			atRandom(t, rt, arrivals, 50*ms, p.start.Add(begins+20*time.Second), func(time.Time, bool) {})
-			if failed > 300 { // 20 calls a second
-				t.Errorf("%d attempts failed, want few until the breaker opens, and then probes", failed)
+		failed := failedInOutage(t, seed, 50*ms, 20*time.Second, func(luck *rand.Rand, up bool) step {
+			if up {
+				return step{status: 200, takes: 800 * ms}
 			}
+			return step{status: 503, takes: time.Duration(luck.ExpFloat64() * float64(300*ms))}
 		})
+		if failed > 300 { // 20 calls a second
+			t.Errorf("%d attempts failed, want few until the breaker opens, and then probes", failed)
+		}
 	}
+}
+
+// failedInOutage returns how many attempts are sent in an outage that comes after 30 s and
+// lasts on, of calls that come at random, one in each gap on average.
+func failedInOutage(t *testing.T, seed uint64, gap, lasts time.Duration, answer func(luck *rand.Rand, up bool) step) (failed int) {
+	const begins = 30 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		arrivals, luck := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+		p := newRuled(func(at time.Duration, _ int) step {
+			up := at < begins
+			if !up {
+				failed++
+			}
+			return answer(luck, up)
+		})
+		rt := must(t)(steady.New(steady.WithBase(p)))
+		atRandom(t, rt, arrivals, gap, p.start.Add(begins+lasts), func(time.Time, bool) {})
+	})
+	return failed
 }
 
 // Failures are told before answers. So attempts that are still out when later ones have

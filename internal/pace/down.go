@@ -70,7 +70,8 @@ func (p *Pace) BrownOut() bool { return p.luck[overload].share > 0 || p.luck[una
 // Passing reports whether attempts pass as far as can be told: the latest refusals
 // are no run but what chance explains, or have been followed by an attempt that must
 // have been accepted, or are a run so short that a limit on the rate could have let
-// none through meanwhile.
+// none through meanwhile. Whatever the latest are, nothing passes in a barren time of
+// twice what an answer takes.
 func (p *Pace) Passing(now time.Time) bool {
 	at := p.at(now)
 	if p.barren.lasts(at, max(runCounts, 2*p.Answer())) {
@@ -87,27 +88,27 @@ func (p *Pace) Passing(now time.Time) bool {
 // In an outage that is told now soon and now late those still out look as if they passed,
 // but none ever does.
 type barren struct {
-	from    instant
-	after   uint64 // the last attempt sent before
-	refusal int
+	from     instant
+	after    uint64 // the last attempt sent before
+	refusals int
 }
 
 func (b *barren) refused(now instant, seq uint64) {
-	if b.refusal == 0 {
+	if b.refusals == 0 {
 		b.from, b.after = now, seq
 	}
-	b.refusal++
+	b.refusals++
 }
 
 func (b *barren) accepted(a *Pass) {
-	if b.refusal > 0 && a.seq > b.after {
-		b.refusal = 0
+	if b.refusals > 0 && a.seq > b.after {
+		b.refusals = 0
 	}
 }
 
 // lasts reports whether it has lasted for so long, with many refusals.
 func (b *barren) lasts(now instant, d time.Duration) bool {
-	return b.refusal >= runPasses && now.Sub(b.from) > d
+	return b.refusals >= runPasses && now.Sub(b.from) > d
 }
 
 const (
